@@ -20,6 +20,7 @@ const read = callBlocks(CALLS, CALLS_END, oneCall);
 export const deepseek: ToolFormat = {
   name: "deepseek",
   marks: MARKS,
+  example: `${CALLS}${CALL}function${SEP}NAME\n${FENCE}\n{"argument": "value"}\n\`\`\`${CALL_END}${CALLS_END}`,
   fits: (template) => template.includes(CALLS) && template.includes(FENCE),
   read,
   syntax: (tools) =>
@@ -33,6 +34,7 @@ export const deepseek: ToolFormat = {
 export const deepseekV31: ToolFormat = {
   name: "deepseek-v3.1",
   marks: MARKS,
+  example: `${CALLS}${CALL}NAME${SEP}{"argument": "value"}${CALL_END}${CALLS_END}`,
   fits: (template) => template.includes(CALLS) && !template.includes(FENCE),
   read,
   syntax: (tools) =>

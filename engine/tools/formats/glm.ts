@@ -5,7 +5,7 @@ import type { ToolFormat } from "../syntax/format.ts";
 import type { Input, Reading } from "../syntax/input.ts";
 import type { Output } from "../syntax/output.ts";
 import { taggedValue } from "../syntax/tagged-arguments.ts";
-import { taggedRule } from "../syntax/tagged-grammar.ts";
+import { type TaggedValue, taggedRule } from "../syntax/tagged-grammar.ts";
 import { textWithout } from "../syntax/text-grammar.ts";
 import { argumentSchemas } from "../syntax/tool-names.ts";
 
@@ -34,9 +34,9 @@ export const glm: ToolFormat = {
     const text = textWithout(grammar, VALUE_END);
     const calls = tools.map((tool) => {
       const { name } = tool;
-      const one = (key: string, value: string) =>
-        `${literal(`${KEY}${key}${KEY_END}`)} [\\n]? ${literal(VALUE)} ${value} ${literal(VALUE_END)} [\\n]?`;
-      const args = taggedRule(tool, text, one);
+      const one = (key: string, { bare }: TaggedValue) =>
+        `${literal(`${KEY}${key}${KEY_END}`)} [\\n]? ${literal(VALUE)} ${bare} ${literal(VALUE_END)} [\\n]?`;
+      const args = taggedRule(tool, grammar, text, one);
       return `${literal(`${OPEN}${name}`)} [\\n]? ${args} ${literal(CLOSE)}`;
     });
     return { calls, open: "", between: "[\\n]?", close: "", several: true, triggers: [OPEN] };

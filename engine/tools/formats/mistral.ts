@@ -1,9 +1,9 @@
 import { literal } from "../../../grammar/gbnf/literal.ts";
 import type { ToolFormat } from "../syntax/format.ts";
 import type { Input, Reading } from "../syntax/input.ts";
-import { callArguments, jsonCall } from "../syntax/json-call.ts";
+import { callArguments } from "../syntax/json-call.ts";
+import { jsonList } from "../syntax/json-list.ts";
 import type { Output } from "../syntax/output.ts";
-import { anyName } from "../syntax/tool-names.ts";
 
 const CALLS = "[TOOL_CALLS]";
 const ARGS = "[ARGS]";
@@ -48,25 +48,8 @@ export const mistralArgs: ToolFormat = {
 function* read(input: Input, out: Output): Reading {
   for (;;) {
     if ((yield* input.until([CALLS], (text) => out.text(text))) === null) return;
-    const list = yield* input.attempt(() => listed(input, out));
+    const list = yield* input.attempt(() => jsonList(input, out));
     if (!list && !(yield* input.attempt(() => named(input, out)))) out.text(CALLS);
-  }
-}
-
-function* listed(input: Input, out: Output): Reading<boolean> {
-  yield* input.space();
-  if (!(yield* input.accepts("["))) return false;
-  let any = false;
-  for (;;) {
-    yield* input.space();
-    const call = yield* jsonCall(input, out, anyName);
-    if (call === "broken") yield* input.until([], (text) => out.arguments(text));
-    if (call !== "whole") return any || call === "broken";
-    any = true;
-    yield* input.space();
-    if (yield* input.accepts(",")) continue;
-    yield* input.accepts("]");
-    return true;
   }
 }
 

@@ -36,10 +36,14 @@ export interface ToolFormat {
   fits(template: string): boolean;
   /** Texts that the output must show for this format to be read, also where they are control tokens of the vocabulary. */
   readonly marks: readonly string[];
+  /** Tags around reasoning, for templates whose text does not name them. */
+  readonly reasoningTags?: { open: string; close: string };
   /** Beginnings of calls at which open reasoning ends: models of the family call without closing it. */
   readonly endsThought?: readonly string[];
+  /** A call with placeholders, for instructions where a template renders calls and no tools. */
+  readonly example?: string;
   /** True when answers have this form also without tools. */
-  readonly always?: true;
+  readonly always?: boolean;
   /** GBNF of the part of such an answer before its text, on one line and without rules. */
   readonly answer?: string;
   /** Reads one answer to its end. Anything but the complete beginning of a call is text; no answer is an error. */

@@ -11,16 +11,30 @@ import type { Output } from "./output.ts";
  */
 type JsonCall = "whole" | "broken" | "none";
 
+/** The members of a call. */
+export interface CallMembers {
+  name: string;
+  id: string;
+  /** True when the call begins with its name, and its id precedes the name: the arguments need not have begun. */
+  early?: boolean;
+}
+const MEMBERS: CallMembers = { name: "name", id: "id" };
+
 /**
  * Takes `{"name": …, "arguments": …}`. The arguments may be named parameters, precede the name, be missing, or be a string
  * of JSON; other members are skipped. The call is passed on when its name is known and its arguments begin, and the
  * arguments as they arrive.
  */
-export function* jsonCall(input: Input, out: Output, accepts: (name: string) => boolean): Reading<JsonCall> {
+export function* jsonCall(
+  input: Input,
+  out: Output,
+  accepts: (name: string) => boolean,
+  form = MEMBERS,
+): Reading<JsonCall> {
   const state = { begun: false };
   let whole = false;
   const called = yield* input.attempt(function* () {
-    whole = yield* members(input, out, accepts, state);
+    whole = yield* members(input, out, accepts, state, form);
     return whole || state.begun;
   });
   if (!called) return "none";
@@ -32,12 +46,14 @@ function* members(
   out: Output,
   accepts: (name: string) => boolean,
   state: { begun: boolean },
+  form: CallMembers,
 ): Reading<boolean> {
   let name: string | null = null;
   let id: string | null = null;
   let early: string | null = null;
+  let written = false;
   const begin = () => {
-    if (name === null) return;
+    if (name === null || state.begun) return;
     state.begun = true;
     input.commit();
     out.call(name, id);
@@ -49,16 +65,18 @@ function* members(
     yield* input.space();
     if (key === null || !(yield* input.accepts(":"))) return false;
     yield* input.space();
-    if (key === "name" && name === null) {
+    if (key === form.name && name === null) {
       name = yield* jsonString(input);
       if (name === null || name === "" || !accepts(name)) return false;
-    } else if (key === "id" && (yield* input.peek()) === '"') {
+      if (form.early && early === null) begin();
+    } else if (key === form.id && (yield* input.peek()) === '"') {
       id = yield* jsonString(input);
-    } else if ((key === "arguments" || key === "parameters") && !state.begun && early === null) {
+    } else if ((key === "arguments" || key === "parameters") && !written && early === null) {
       if (name === null) {
         early = yield* kept(input);
         if (early === null) return false;
       } else {
+        written = true;
         begin();
         if (!(yield* callArguments(input, (text) => out.arguments(text)))) return false;
       }
@@ -68,10 +86,8 @@ function* members(
     if (!(yield* input.accepts(","))) return false;
   }
   if (name === null) return false;
-  if (!state.begun) {
-    begin();
-    out.arguments(early ?? "{}");
-  }
+  begin();
+  if (!written) out.arguments(early ?? "{}");
   return true;
 }
 

@@ -1,3 +1,4 @@
+import { assertions, isSchemaObject } from "../../../grammar/schema/keywords.ts";
 import type { Input, Reading } from "./input.ts";
 import { escaped, jsonValue } from "./json.ts";
 
@@ -15,11 +16,28 @@ export function isText(schema: unknown): boolean {
   return types.length === 1 && types[0] === "string";
 }
 
-/** The types that a schema names; empty if it names none. */
-function schemaTypes(schema: unknown): string[] {
-  if (typeof schema !== "object" || schema === null || !("type" in schema)) return [];
-  const { type } = schema;
-  return (Array.isArray(type) ? type : [type]).filter((one) => typeof one === "string");
+/** True if the argument may be a string: a model writes such a value as bare text. */
+export function mayBeText(schema: unknown): boolean {
+  const isFree = isSchemaObject(schema) && assertions(schema).length === 0;
+  return isFree || schemaTypes(schema).includes("string");
+}
+
+/** The types that a schema allows, in its alternatives too; empty if it names none. */
+export function schemaTypes(schema: unknown): string[] {
+  if (typeof schema !== "object" || schema === null) return [];
+  if ("type" in schema) return [schema.type].flat().filter((one) => typeof one === "string");
+  const alternatives = "anyOf" in schema ? schema.anyOf : "oneOf" in schema ? schema.oneOf : null;
+  if (Array.isArray(alternatives)) {
+    const types = alternatives.map(schemaTypes);
+    return types.some((list) => list.length === 0) ? [] : types.flat();
+  }
+  const values = "enum" in schema ? schema.enum : "const" in schema ? [schema.const] : null;
+  return Array.isArray(values) ? values.map(typeOf) : [];
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
 }
 
 const PYTHON: Record<string, string> = { True: "true", False: "false", None: "null" };

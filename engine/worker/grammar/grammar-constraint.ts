@@ -13,7 +13,7 @@ const MOST_GAP = 16;
  *
  * | phase    | allowed                                                  | ends with                      |
  * |----------|----------------------------------------------------------|--------------------------------|
- * | opening  | no text yet: reasoning may begin with its tag            | any token                      |
+ * | opening  | no text yet: reasoning may begin with its tag, or be empty | any token                    |
  * | thoughts | anything, no end token                                   | the close tag, or a call       |
  * | gap      | up to `MOST_GAP` of white space, no end token            | any other character            |
  * | search   | anything: no trigger so far                              | a trigger                      |
@@ -142,6 +142,7 @@ export class GrammarConstraint {
     switch (position.phase) {
       case "opening":
         if (this.#open !== null && text.startsWith(this.#open)) return this.#think("", text.slice(this.#open.length));
+        if (this.#close !== "" && text.startsWith(this.#close)) return this.#skip(0, text.slice(this.#close.length));
         return text === "" && this.#triggers === null ? null : this.#begin(text);
       case "thoughts":
         return this.#think(position.tail, text);

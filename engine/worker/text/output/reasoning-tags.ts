@@ -32,12 +32,13 @@ export interface SplitText {
  *
  * | phase     | the text is                                              | ends with                |
  * |-----------|----------------------------------------------------------|--------------------------|
- * | beginning | white space, then perhaps the open tag: held until known | any other character      |
+ * | beginning | white space, then perhaps a tag: held until known        | any other character      |
  * | thoughts  | reasoning, without white space at its start              | the close tag, or a call |
  * | gap       | white space after the close tag: dropped                 | any other character      |
  * | answer    | text, tags in it included                                |                          |
  *
- * Only an open tag at the very start begins reasoning, so that an answer may contain tags. Where the prompt has opened the
+ * Only an open tag at the very start begins reasoning, so that an answer may contain tags. A close tag there is the end of
+ * reasoning that is empty. Where the prompt has opened the
  * reasoning already (`inside`), a beginning without the tag is reasoning too. White space around the tags is the template's
  * and not the answer's: llama-server and DeepSeek's own service drop it too. White space before the close tag stays, since it
  * was streamed before the tag. A call that models write into open reasoning ends it, and is a part of the answer.
@@ -95,12 +96,16 @@ export class ReasoningSplitter {
     this.#held += text;
     const start = this.#held.trimStart();
     const white = this.#held.length - start.length;
-    if (start.length < this.#tags.open.length && this.#tags.open.startsWith(start)) {
-      if (white <= MOST_WHITE_SPACE) return { text: "", reasoning: "" };
-    }
+    const tags = [this.#tags.open, this.#tags.close];
+    const open = tags.some((tag) => start.length < tag.length && tag.startsWith(start));
+    if (open && white <= MOST_WHITE_SPACE) return { text: "", reasoning: "" };
     const all = this.#held;
     this.#held = "";
     const tagged = white <= MOST_WHITE_SPACE && start.startsWith(this.#tags.open);
+    if (!this.#opened && white <= MOST_WHITE_SPACE && start.startsWith(this.#tags.close)) {
+      this.#phase = "gap";
+      return { text: this.#skipGap(start.slice(this.#tags.close.length)), reasoning: "" };
+    }
     if (!tagged && !this.#opened) {
       this.#phase = "answer";
       return { text: all, reasoning: "" };

@@ -1,25 +1,26 @@
 import type { ChatMessage, FunctionTool } from "../../../protocol/prompt.ts";
 import { RequestRefusal } from "../../../protocol/request-refusal.ts";
-import { recognise, toolFormat } from "../../../tools/format-list.ts";
+import { toolFormat } from "../../../tools/format-list.ts";
 import type { ToolFormat } from "../../../tools/syntax/format.ts";
 import type { ReasoningTags } from "../output/reasoning-tags.ts";
 import { JinjaTemplate, OWN_NAMES, TemplateRefusal } from "./jinja-template.ts";
 import type { ThinkingTraits } from "./reasoning-effort.ts";
 import { type Guard, type PromptPiece, SpecialTokenEscaping } from "./special-token-escaping.ts";
 import { SpecialTokens } from "./special-tokens.ts";
+import { strftime } from "./strftime.ts";
 import { templateMessages } from "./template-messages.ts";
 import { reasoningTags, type TemplateTraits, templateTraits } from "./template-traits.ts";
+import { functionVariables } from "./template-trial.ts";
+import { chosenFormat, FALLBACK_FORMAT } from "./tool-format-choice.ts";
 import { templateTool } from "./tool-prompt.ts";
 
 const CHATML =
   "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + (message.content or '') + '<|im_end|>\\n' }}" +
   "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
+/** FireFunction's own form of the time. */
+const FUNCTIONS_TIME = "%Y-%m-%d %H:%M:%S";
 const LONGEST_REASON = 300;
-/** The format of tool instructions where the template does not render tools. */
-const FALLBACK_FORMAT = "hermes";
-/** For templates that render tools and name no format: they prompt for bare JSON. */
-const UNNAMED_FORMAT = "llama";
 
 /** The part of a model's vocabulary that its template needs. */
 export interface TemplateVocabulary {
@@ -74,6 +75,8 @@ export class ChatTemplate {
   readonly reasoningTags: ReasoningTags | null;
   /** The model's format of tool calls, by its template or the option. */
   readonly toolFormat: ToolFormat;
+  /** The message for requests with tools, where these are refused; else null. */
+  readonly toolRefusal: string | null;
   /** Plain data. */
   readonly parts: TemplateSource;
   readonly #template: JinjaTemplate;
@@ -94,9 +97,12 @@ export class ChatTemplate {
     this.#vocabulary = vocabulary;
     this.#tokens = new SpecialTokens([...vocabulary.specialTokens, vocabulary.bos, vocabulary.eos]);
     this.#traits = traits;
-    this.toolFormat = format === null ? formatOf(template.source, this.#traits) : toolFormat(format);
+    const choice =
+      format === null ? chosenFormat(template.source, traits) : { format: toolFormat(format), refusal: null };
+    this.toolFormat = choice.format;
+    this.toolRefusal = choice.refusal === null ? null : toolRefusal(choice.refusal);
     const { hasToken = () => false, ...texts } = vocabulary;
-    this.reasoningTags = reasoningTags(template.source, hasToken);
+    this.reasoningTags = this.toolFormat.reasoningTags ?? reasoningTags(template.source, hasToken);
     const tagTokens = this.reasoningTags === null ? [] : [this.reasoningTags.open, this.reasoningTags.close];
     this.parts = { source, vocabulary: texts, tagTokens, format };
   }
@@ -124,7 +130,11 @@ export class ChatTemplate {
         throw new TemplateError("invalid_value", "chat_template_kwargs", `The template sets '${name}' itself.`);
       }
     }
-    if (tools.length > 0 && !this.#traits.tools && this.toolFormat.name !== FALLBACK_FORMAT) {
+    if (tools.length > 0 && this.toolRefusal !== null) {
+      throw new TemplateError("template_error", "tools", this.toolRefusal);
+    }
+    const example = this.#traits.calls ? this.toolFormat.example : undefined;
+    if (tools.length > 0 && !this.#traits.tools && !example && this.toolFormat.name !== FALLBACK_FORMAT) {
       throw new TemplateError(
         "invalid_value",
         "tools",
@@ -132,17 +142,20 @@ export class ChatTemplate {
           `${FALLBACK_FORMAT} has.`,
       );
     }
-    const shaped = templateMessages(messages, this.#traits, tools);
-    const { describedArguments, noTools } = this.#traits;
+    const shaped = templateMessages(messages, this.#traits, tools, example);
+    const { describedArguments, noTools, functions } = this.#traits;
     const rendered =
       tools.length > 0 && this.#traits.tools ? tools.map((tool) => templateTool(tool, describedArguments)) : noTools;
-    const userText = JSON.stringify([shaped, variables, rendered]);
+    const listed = functions ? functionVariables(rendered ?? [], strftime(now, FUNCTIONS_TIME)) : {};
+    const userText = JSON.stringify([shaped, variables, rendered, listed]);
     const escaping = new SpecialTokenEscaping(this.#tokens, this.#template.source, userText);
     const guarded = (guard: Guard) => ({
       // A role is one of the protocol's names, which templates compare and write between special tokens.
       messages: shaped.map(({ role, ...rest }) => ({ ...(escaping.protect(rest, guard) as object), role })),
       tools: escaping.protect(rendered, guard),
-      ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, escaping.protect(value, guard)])),
+      ...Object.fromEntries(
+        Object.entries({ ...listed, ...variables }).map(([name, value]) => [name, escaping.protect(value, guard)]),
+      ),
     });
     try {
       const pieces = escaping.split(this.#rendered(guarded, now));
@@ -181,10 +194,8 @@ export class ChatTemplate {
   }
 }
 
-function formatOf(source: string, traits: TemplateTraits): ToolFormat {
-  const named = recognise(source);
-  if (named?.always || traits.tools) return named ?? toolFormat(UNNAMED_FORMAT);
-  return toolFormat(FALLBACK_FORMAT);
+function toolRefusal(reason: string): string {
+  return `The model's chat template can't be used with tools: ${reason}. --tool-format sets a format of calls.`;
 }
 
 function usable(source: string | null): { template: JinjaTemplate; traits: TemplateTraits; warning: string | null } {

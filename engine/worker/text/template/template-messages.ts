@@ -19,7 +19,8 @@ export type TemplateMessage = Record<string, unknown> & { role: string };
 /**
  * Messages in the form that a template of these traits accepts:
  * - `developer` becomes `system` where the template has no such role, and `function` becomes `tool`;
- * - where it does not render calls, or tools that are offered, these become text (tool-prompt.ts);
+ * - where it does not render calls, or tools that are offered, these become text (tool-prompt.ts); `example` is a call in
+ *   the form in which it renders calls;
  * - where the template has no system role, these messages' text goes before the first user message's;
  * - where it accepts one call a message, each call has its own message, with its result;
  * - fields without a value are left out, since templates ask `'tool_calls' in message`;
@@ -31,14 +32,15 @@ export function templateMessages(
   messages: ChatMessage[],
   traits: TemplateTraits,
   tools: readonly FunctionTool[] = [],
+  example?: string,
 ): TemplateMessage[] {
   checkArguments(messages, traits);
   let shaped = withNames(messages.map((message) => withKnownRole(message, traits)));
   const instructed = tools.length > 0 && !traits.tools;
-  // Calls in the history have the form that the instructions ask for, even where the template has a form of its own.
-  if (!traits.calls || instructed) shaped = withCallsAsText(shaped);
+  // Calls in the history have the form that the instructions ask for.
+  if (!traits.calls || (instructed && example === undefined)) shaped = withCallsAsText(shaped);
   else if (!traits.parallelCalls) shaped = withSingleCalls(shaped);
-  if (instructed) shaped = withInstructions(shaped, toolInstructions(tools));
+  if (instructed) shaped = withInstructions(shaped, toolInstructions(tools, example));
   return (traits.system ? shaped : withoutSystem(shaped)).map((message) => templateMessage(message, traits));
 }
 

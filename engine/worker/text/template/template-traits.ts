@@ -1,14 +1,23 @@
 import { REASONING_EFFORTS } from "../../../protocol/prompt.ts";
+import { PROBE_CALL } from "../../../tools/format-list.ts";
 import type { ReasoningTags } from "../output/reasoning-tags.ts";
-import { EndlessTemplate } from "./bounded-interpreter.ts";
 import type { JinjaTemplate } from "./jinja-template.ts";
 import type { ThinkingTraits } from "./reasoning-effort.ts";
+import { TemplateTrial } from "./template-trial.ts";
 
 /** The abilities of a chat template, found by rendering examples: templates do not declare them. */
 export interface TemplateTraits {
   /** False: it refuses or drops system messages (Gemma, early Mistral). */
   system: boolean;
   developer: boolean;
+  /** True when it renders tools, as JSON text, from a variable `functions` beside the time in `datetime`. */
+  functions: boolean;
+  /** The error with which it fails on every tool; null where it renders tools, takes none, or refuses them. */
+  toolsError: string | null;
+  /** The same for calls and their results. */
+  callsError: string | null;
+  /** Answers with a call of `PROBE_CALL`, as it writes them into the history, with text behind. */
+  writtenCalls: readonly string[];
   /** The form of a tool call's arguments: an object (most), or their JSON text (DeepSeek). */
   argumentsAs: "object" | "text";
   /** Its value for no tools: some templates iterate over the list without a check. */
@@ -32,9 +41,13 @@ export interface TemplateTraits {
 
 const REASONING_TAGS: ReasoningTags[] = [
   { open: "<think>", close: "</think>" },
+  { open: "<|START_THINKING|>", close: "<|END_THINKING|>" },
   { open: "[THINK]", close: "[/THINK]" },
   { open: "<seed:think>", close: "</seed:think>" },
   { open: "◁think▷", close: "◁/think▷" },
+  { open: "<mm:think>", close: "</mm:think>" },
+  { open: "<|inner_prefix|>", close: "<|inner_suffix|>" },
+  { open: "Here are my reasoning steps:", close: "[BEGIN FINAL RESPONSE]" },
   { open: "<|channel>thought", close: "<channel|>", openToken: "<|channel>" },
 ];
 
@@ -42,43 +55,35 @@ const QUESTION = { role: "user", content: "zebra-question" };
 /** With and without the description that clients may leave out. */
 const DESCRIBED_TOOL = tool({ type: "string", description: "where" });
 const BARE_TOOL = tool({ type: "string" });
-const EPOCH = new Date(0);
-/** Steps of one trial. None of llama.cpp's 70 templates takes more than 1,500 for a question with a tool. */
-const TRIAL_STEPS = 50_000;
 /** Mistral's templates refuse an id that is not nine letters or digits long. */
 const SHORT_ID = "call00001";
+/** Kimi K2 writes an id for the name of a call. */
+const KIMI_ID = `functions.${PROBE_CALL.name}:0`;
 
 function tool(city: Record<string, string>) {
   const parameters = { type: "object", properties: { city }, required: ["city"] };
   return { type: "function", function: { name: "zebra_tool", description: "stripes", parameters } };
 }
 
-/**
- * The rendering of these variables and the beginning of an assistant's turn; null where it fails.
- *
- * @throws EndlessTemplate, which is no trait: the template would fail, or take as long, with clients' messages
- */
-function tried(template: JinjaTemplate, variables: Record<string, unknown>): string | null {
-  const common = { bos_token: "", eos_token: "", documents: null, add_generation_prompt: true };
-  try {
-    return template.render({ ...common, ...variables }, EPOCH, TRIAL_STEPS);
-  } catch (error) {
-    if (error instanceof EndlessTemplate) throw error;
-    return null;
-  }
-}
-
 /** @throws EndlessTemplate where a few short messages take too many steps */
 export function templateTraits(template: JinjaTemplate): TemplateTraits {
-  const takes = (tools: null | []) => tried(template, { messages: [QUESTION], tools }) !== null;
+  const trial = new TemplateTrial(template, QUESTION);
+  const takes = (tools: null | []) => trial.rendered({ messages: [QUESTION], tools }) !== null;
   const noTools: null | [] = takes(null) || !takes([]) ? null : [];
   const shows = (messages: unknown[], words: string[], tools: unknown[] | null = noTools): boolean => {
-    const rendered = tried(template, { messages, tools });
+    const rendered = trial.rendered({ messages, tools });
     return rendered !== null && words.every((word) => rendered.includes(word));
   };
   const forms = ([null, ""] as const).flatMap((noContent) =>
     (["object", "text"] as const).map((argumentsAs) => ({ noContent, argumentsAs })),
   );
+  const probed = ({ noContent, argumentsAs }: (typeof forms)[number], id: string): unknown[] => {
+    const { name, arguments: args } = PROBE_CALL;
+    const written = argumentsAs === "object" ? args : JSON.stringify(args);
+    const call = { id, type: "function", function: { name, arguments: written } };
+    const result = { role: "tool", content: "rain", name, tool_call_id: id };
+    return [QUESTION, { role: "assistant", content: noContent, tool_calls: [call] }, result];
+  };
   const called = ({ noContent, argumentsAs }: (typeof forms)[number], ...ids: string[]): unknown[] => {
     const calls = ids.map((id) => {
       const args = { zebra: `stripe-${id}` };
@@ -94,20 +99,43 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
   const [second, long] = ["call00002", "call_0123456789abcdef"];
   const bare = shows([QUESTION], ["zebra_tool"], [BARE_TOOL]);
   const described = bare || shows([QUESTION], ["zebra_tool"], [DESCRIBED_TOOL]);
+  const callErrors = forms.map((one) => trial.error({ messages: called(one, SHORT_ID), tools: noTools }));
+  const ids = form === undefined ? [] : [SHORT_ID, KIMI_ID];
+  const writtenCalls = ids.flatMap((id) => {
+    const prompt = trial.rendered({ messages: [QUESTION], tools: noTools });
+    const history = trial.rendered({ messages: probed(form!, id), tools: noTools });
+    return prompt === null || history === null ? [] : answersIn(history, prompt);
+  });
   return {
     system: shows([{ role: "system", content: "zebra-rule" }, QUESTION], ["zebra-rule"]) || !shows([QUESTION], []),
     developer: template.source.includes("developer"),
     noTools,
     tools: described,
+    functions: trial.functions,
+    toolsError: described ? null : trial.error({ messages: [QUESTION], tools: [DESCRIBED_TOOL] }),
+    callsError: form === undefined && !callErrors.includes(null) ? (callErrors[0] ?? null) : null,
     describedArguments: described && !bare,
     calls: form !== undefined,
+    writtenCalls,
     argumentsAs: form?.argumentsAs ?? "object",
     noContent: form?.noContent ?? null,
     shortCallIds: form !== undefined && !shows(called(form, long), [`stripe-${long}`]),
     parallelCalls: form === undefined || shows(called(form, SHORT_ID, second), words(SHORT_ID, second)),
     thoughtsAs: shownThoughts(template.source),
-    thinking: thinkingTraits(template, noTools),
+    thinking: thinkingTraits(trial, noTools),
   };
+}
+
+/**
+ * The history from the place on at which an answer begins: where it differs from the prompt, or at the beginning of that
+ * word or mark, since the prompt may begin another mark there.
+ */
+function answersIn(history: string, prompt: string): string[] {
+  let at = 0;
+  while (at < prompt.length && prompt[at] === history[at]) at++;
+  let begin = at;
+  while (begin > 0 && !/[\s>\]]/.test(history[begin - 1]!)) begin--;
+  return [...new Set([begin, at])].map((from) => history.slice(from));
 }
 
 /** By its source and not by a trial: most templates that render reasoning do so in some turns alone. */
@@ -119,12 +147,13 @@ function shownThoughts(source: string): TemplateTraits["thoughtsAs"] {
 /** Levels that models are trained on, even where their template does not name them. */
 const USUAL_LEVELS: readonly string[] = ["low", "medium", "high"];
 
-function thinkingTraits(template: JinjaTemplate, tools: unknown[] | null): ThinkingTraits {
+function thinkingTraits(trial: TemplateTrial, tools: unknown[] | null): ThinkingTraits {
   const rendered = (variables: Record<string, unknown>) =>
-    tried(template, { messages: [QUESTION], tools, ...variables });
+    trial.rendered({ messages: [QUESTION], tools, ...variables });
   const heeds = (name: string, one: unknown, other: unknown) =>
     rendered({ [name]: one }) !== rendered({ [name]: other });
-  const quotes = (word: string) => template.source.includes(`"${word}"`) || template.source.includes(`'${word}'`);
+  const quotes = (word: string) =>
+    trial.template.source.includes(`"${word}"`) || trial.template.source.includes(`'${word}'`);
   const levels = REASONING_EFFORTS.filter((effort) => USUAL_LEVELS.includes(effort) || quotes(effort));
   return {
     switches: ["enable_thinking", "thinking"].filter((name) => heeds(name, true, false)),

@@ -1,10 +1,19 @@
 import type { ChatMessage, FunctionTool } from "../../../protocol/prompt.ts";
 
+const HERMES_CALL = [
+  "To call one, write its name and arguments as JSON between <tool_call> and </tool_call>; for several calls, repeat it:",
+  "<tool_call>",
+  '{"name": "the function\'s name", "arguments": {"argument": "value"}}',
+  "</tool_call>",
+  "The results come between <tool_response> and </tool_response>.",
+];
+
 /**
- * Tools for models whose templates do not render them, in the form of Hermes, on which many models were trained: a part of the
- * system message lists the tools; calls and results in the history are text.
+ * Tools for models whose templates do not render them: a part of the system message lists the tools. Where the template
+ * renders calls, `example` is one of its own form; else calls have the form of Hermes, on which many models were trained, and
+ * calls and results in the history are text.
  */
-export function toolInstructions(tools: readonly FunctionTool[]): string {
+export function toolInstructions(tools: readonly FunctionTool[], example?: string): string {
   const described = tools.map((tool) => JSON.stringify(templateTool(tool)));
   return [
     "# Tools",
@@ -14,11 +23,10 @@ export function toolInstructions(tools: readonly FunctionTool[]): string {
     ...described,
     "</tools>",
     "",
-    "To call one, write its name and arguments as JSON between <tool_call> and </tool_call>; for several calls, repeat it:",
-    "<tool_call>",
-    '{"name": "the function\'s name", "arguments": {"argument": "value"}}',
-    "</tool_call>",
-    "The results come between <tool_response> and </tool_response>. Answer without a call where none is needed.",
+    ...(example === undefined
+      ? HERMES_CALL
+      : ["To call one, write its name and arguments as JSON in this form:", example]),
+    "Answer without a call where none is needed.",
   ].join("\n");
 }
 

@@ -30,9 +30,19 @@ const PARAMETERS = {
 };
 const isValid = new Ajv({ strict: false }).compile(PARAMETERS);
 /** Ends of texts, which a random walk over bytes would not find. */
-const MARKS = ["</arg_value>", "\n</parameter>", "<escape>", '<|"|>', "<|end|>", "</｜DSML｜parameter>"].map((mark) =>
-  Buffer.from(mark),
-);
+const MARKS = [
+  "</arg_value>",
+  "\n</parameter>",
+  "<escape>",
+  '<|"|>',
+  "<|end|>",
+  "</｜DSML｜parameter>",
+  "</parameter>",
+  "</param>",
+  "]]></param>",
+  "<|close|>argument<|sep|>",
+  "]<]minimax[>[",
+].map((mark) => Buffer.from(mark));
 const MOST_BYTES = 2000;
 
 /** A text that the grammar accepts, by a random walk that prefers closing characters; null if it did not reach an end. */
@@ -78,6 +88,6 @@ test.each(TOOL_FORMAT_NAMES)("%s: a call that the grammar accepts is read as thi
       expect([calls.map((call) => call.name), said], text!).toEqual([[name], ""]);
       expect(isValid(JSON.parse(calls[0]!.arguments)), text!).toBe(true);
     });
-    fc.assert(property, { numRuns: 12 });
+    fc.assert(property, { numRuns: 4 });
   }
 });

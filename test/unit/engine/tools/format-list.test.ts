@@ -166,7 +166,13 @@ const FAMILIES: Record<string, { template: string; answers: [string, unknown][];
   },
   gemma4: {
     template: "{{ '<|tool_call>call:' }}",
-    answers: [['<|tool_call>call:get_weather{city:<|"|>Paris<|"|>}<tool_call|>', calls(PARIS)]],
+    answers: [
+      ['<|tool_call>call:get_weather{city:<|"|>Paris<|"|>}<tool_call|>', calls(PARIS)],
+      // Reasoning that is closed twice, and reasoning behind the text.
+      ["<channel|>Hello.<channel|>", text("Hello.")],
+      ["Hello.<|channel>thought\nHm.<channel|>", { ...text("Hello."), thought: "Hm." }],
+      ["<|channel><|channel>thought\n<channel|>Hello.", text("Hello.")],
+    ],
     malformed: ["<|tool_call>who?"],
   },
   "tool-code": {
@@ -224,6 +230,167 @@ const FAMILIES: Record<string, { template: string; answers: [string, unknown][];
       ["<tool_call>\n<function=get_weather>\n<parameter=ci", calls({ name: "get_weather", arguments: "" })],
     ],
     malformed: ["<tool_call>\nget_weather\n</tool_call>"],
+  },
+  cohere: {
+    template: "{{ '<|START_ACTION|>[' }}",
+    answers: [
+      [
+        '<|START_ACTION|>[\n    {"tool_call_id": "0", "tool_name": "get_weather", "parameters": {"city": "Paris"}},\n' +
+          '    {"tool_call_id": "1", "tool_name": "get_time", "parameters": {"zone": "UTC"}}\n]<|END_ACTION|>',
+        calls({ ...PARIS, id: "0" }, { ...UTC, id: "1" }),
+      ],
+      ["<|START_RESPONSE|>Hello<|END_RESPONSE|>", text("Hello")],
+      ["<|START_TEXT|>Hello<|END_TEXT|>", text("Hello")],
+      // Ended by max_tokens before the arguments.
+      [
+        '<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "get_weather", ',
+        calls({ name: "get_weather", id: "0", arguments: "" }),
+      ],
+    ],
+    malformed: ["<|START_ACTION|>none"],
+  },
+  "command-r": {
+    template: "{{ '\\nAction:\\n```json\\n[' }}",
+    answers: [
+      [
+        'Action:\n```json\n[\n    {"tool_name": "get_weather", "parameters": {"city": "Paris"}},\n    {"tool_name": "get_time", "parameters": {"zone": "UTC"}}\n]```',
+        calls(PARIS, UTC),
+      ],
+    ],
+    malformed: ["Action: run\nAction:\n```json\n{}", "Action:"],
+  },
+  apertus: {
+    template: "{{ '<|tools_prefix|>[' }}",
+    answers: [
+      [
+        'Well.<|tools_prefix|>[{"get_weather": {"city": "Paris"}}, {"get_time": {"zone": "UTC"}}]<|tools_suffix|>',
+        { ...calls(PARIS, UTC), text: "Well." },
+      ],
+    ],
+    malformed: ["<|tools_prefix|>[1]", "<|tools_prefix|>"],
+  },
+  nemotron: {
+    template: "{{ '<TOOLCALL>[' }}",
+    answers: [
+      [
+        '<TOOLCALL>[{"name": "get_weather", "arguments": {"city": "Paris"}}, {"name": "get_time", "arguments": {"zone": "UTC"}}]</TOOLCALL>\n',
+        calls(PARIS, UTC),
+      ],
+    ],
+    malformed: ["<TOOLCALL>get_weather</TOOLCALL>"],
+  },
+  apriel: {
+    template: "{{ '<tool_calls>[' }}",
+    answers: [
+      ['<tool_calls>[{"name": "get_weather", "arguments": {"city": "Paris"}, "id": "c1"}]</tool_calls>', calls(PARIS)],
+    ],
+    malformed: ["<tool_calls>[]</tool_calls>"],
+  },
+  "minimax-m1": {
+    template: "{{ 'respond with <tool_calls></tool_calls> tags' }}",
+    answers: [
+      [
+        'So:\n<tool_calls>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n{"name": "get_time", "arguments": {"zone": "UTC"}}\n</tool_calls>',
+        { ...calls(PARIS, UTC), text: "So:" },
+      ],
+    ],
+    malformed: ["<tool_calls>\n</tool_calls>"],
+  },
+  firefunction: {
+    template: "{{ ' functools[' }}",
+    answers: [
+      [' functools[{"name": "get_weather", "arguments": {"city": "Paris"}}]', calls(PARIS)],
+      [
+        'functools[{"name": "get_weather", "arguments": {"city": "Paris"}}, {"name": "get_time", "arguments": {"zone": "UTC"}}]',
+        calls(PARIS, UTC),
+      ],
+    ],
+    malformed: ["import functools", "functools[0]"],
+  },
+  gigachat3: {
+    template: "{{ {'role': 'function call'} }}",
+    answers: [
+      [
+        'Hi.<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "get_weather", "arguments": {"city": "Paris"}}<|message_sep|>',
+        { ...calls(PARIS), text: "Hi.<|message_sep|>" },
+      ],
+    ],
+    malformed: ["<|message_sep|>\n\nfunction call<|role_sep|>\nnone"],
+  },
+  "gigachat3.1": {
+    template: "{{ '<|function_call|>' }}",
+    answers: [['<|function_call|>{"name": "get_weather", "arguments": {"city": "Paris"}}', calls(PARIS)]],
+    malformed: ["<|function_call|>none"],
+  },
+  seed: {
+    template: "{{ '<seed:tool_call>\\n<function=' + name + '>\\n<parameter=' }}",
+    answers: [
+      [
+        "<seed:tool_call>\n<function=get_weather>\n<parameter=city>\nParis\n</parameter>\n<parameter=days>3</parameter>\n</function>\n</seed:tool_call>",
+        calls({ name: "get_weather", arguments: '{"city": "\\nParis\\n", "days": 3}' }),
+      ],
+    ],
+    malformed: ["<seed:tool_call>none</seed:tool_call>"],
+  },
+  "minimax-m2": {
+    template: "{%- set begin = '<minimax:tool_call>' -%}",
+    answers: [
+      [
+        '<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Paris</parameter>\n<parameter name="days">3</parameter>\n</invoke>\n' +
+          '<invoke name="get_time">\n</invoke>\n</minimax:tool_call>',
+        calls(
+          { name: "get_weather", arguments: '{"city": "Paris", "days": 3}' },
+          { name: "get_time", arguments: "{}" },
+        ),
+      ],
+    ],
+    malformed: ["<minimax:tool_call>none"],
+  },
+  "minimax-m3": {
+    template: "{%- set ns_token = ']<]minimax[>[' -%}",
+    answers: [
+      [
+        ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<city>Paris]<]minimax[>[</city>' +
+          "]<]minimax[>[<days>3]<]minimax[>[</days>]<]minimax[>[<tags>]<]minimax[>[<item>a]<]minimax[>[</item>" +
+          "]<]minimax[>[<item>b]<]minimax[>[</item>]<]minimax[>[</tags>]<]minimax[>[<more>]<]minimax[>[<k>" +
+          "]<]minimax[>[<n>1]<]minimax[>[</n>]<]minimax[>[</k>]<]minimax[>[</more>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+        calls({
+          name: "get_weather",
+          arguments: '{"city": "Paris", "days": 3, "tags": ["a", "b"], "more": {"k": {"n": 1}}}',
+        }),
+      ],
+      [
+        ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<tags>]<]minimax[>[</tags>]<]minimax[>[</invoke>',
+        calls({ name: "get_weather", arguments: '{"tags": []}' }),
+      ],
+    ],
+    malformed: ["]<]minimax[>[<tool_call>none"],
+  },
+  minicpm5: {
+    template: "{{ '<function name=\"' + name + '\"><param name=\"' }}",
+    answers: [
+      [
+        '<function name="get_weather"><param name="city"><![CDATA[<a> & "b" </param>]]></param><param name="days">3</param></function>\n' +
+          '<function name="get_time"><param name="zone">UTC</param></function>',
+        calls({ name: "get_weather", arguments: '{"city": "<a> & \\"b\\" </param>", "days": 3}' }, UTC),
+      ],
+    ],
+    malformed: ['<function name="">', "<function name=f>"],
+  },
+  "kimi-k3": {
+    template: "{{ '<|open|>' + tag }}{{ open_tag('argument', []) }}",
+    answers: [
+      [
+        "<|open|>response<|sep|>On it.<|close|>response<|sep|><|open|>tools<|sep|>" +
+          '<|open|>call tool="get_weather" index="1"<|sep|><|open|>argument key="city" type="string"<|sep|>12<|close|>argument<|sep|>' +
+          '<|open|>argument key="days" type="number"<|sep|>3<|close|>argument<|sep|><|close|>call<|sep|>' +
+          '<|open|>call tool="get_time" index="2"<|sep|><|open|>json type="object"<|sep|>{"zone": "UTC"}<|close|>json<|sep|><|close|>call<|sep|>' +
+          "<|close|>tools<|sep|><|close|>message<|sep|>",
+        { ...calls({ name: "get_weather", arguments: '{"city": "12", "days": 3}' }, UTC), text: "On it." },
+      ],
+      ["Hello<|close|>response<|sep|><|close|>message<|sep|>", text("Hello")],
+    ],
+    malformed: ['<|open|>call tool="'],
   },
   kimi: {
     template: "{{ '<|tool_calls_section_begin|>' }}",

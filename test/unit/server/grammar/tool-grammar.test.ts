@@ -34,6 +34,24 @@ const CALLS: Record<string, string> = {
   glm: "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n</tool_call>",
   "qwen-coder": "<tool_call>\n<function=get_weather>\n<parameter=city>\nParis\n</parameter>\n</function>\n</tool_call>",
   kimi: '<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Paris"}<|tool_call_end|><|tool_calls_section_end|>',
+  "kimi-k3":
+    '<|open|>tools<|sep|><|open|>call tool="get_weather" index="1"<|sep|><|open|>argument key="city" type="string"<|sep|>Paris<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>',
+  cohere:
+    '<|START_ACTION|>[\n    {"tool_call_id": "0", "tool_name": "get_weather", "parameters": {"city": "Paris"}}\n]<|END_ACTION|>',
+  "command-r": 'Action:\n```json\n[{"tool_name": "get_weather", "parameters": {"city": "Paris"}}]\n```',
+  apertus: '<|tools_prefix|>[{"get_weather": {"city": "Paris"}}]<|tools_suffix|>',
+  nemotron: '<TOOLCALL>[{"name": "get_weather", "arguments": {"city": "Paris"}}]</TOOLCALL>',
+  apriel: '<tool_calls>[{"name": "get_weather", "arguments": {"city": "Paris"}}]</tool_calls>',
+  "minimax-m1": '<tool_calls>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_calls>',
+  "minimax-m2":
+    '<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Paris</parameter>\n</invoke>\n</minimax:tool_call>',
+  "minimax-m3":
+    ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<city>Paris]<]minimax[>[</city>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>',
+  firefunction: 'functools[{"name": "get_weather", "arguments": {"city": "Paris"}}]',
+  gigachat3: '<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "get_weather", "arguments": {"city": "Paris"}}',
+  "gigachat3.1": '<|function_call|>{"name": "get_weather", "arguments": {"city": "Paris"}}',
+  seed: "<seed:tool_call>\n<function=get_weather>\n<parameter=city>Paris</parameter>\n</function>\n</seed:tool_call>",
+  minicpm5: '<function name="get_weather"><param name="city">Paris</param></function>',
   harmony: '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Paris"}',
 };
 
@@ -81,6 +99,10 @@ describe.each(TOOL_FORMAT_NAMES)("%s", (name) => {
       .replace(/city:(<\S+>)Paris\1/, "")
       .replace(/<arg_key>.*<\/arg_value>\n/s, "")
       .replace(/<parameter=.*<\/parameter>\n/s, "")
+      .replace(/<param name=.*<\/param>/s, "")
+      .replace(/<parameter name=.*<\/parameter>\n/s, "")
+      .replace(/\]<\]minimax\[>\[<city>.*<\/city>/s, "")
+      .replace(/<\|open\|>argument .*<\|close\|>argument<\|sep\|>/s, "")
       .replace(/<｜DSML｜parameter.*<\/｜DSML｜parameter>\n/s, "");
     expect(empty).not.toBe(call);
     expect(accepted(rule, empty)).toBeNull();
@@ -113,22 +135,116 @@ test("several calls are consecutive, unless parallel calls are off", () => {
   expect(accepted(ruleOf("hermes", REQUIRED), two)).toBeNull();
 });
 
-test.each(["glm", "qwen-coder", "gemma4", "functiongemma", "deepseek-v3.2"])(
-  "%s: a bare string may contain prefixes of its end",
-  (name) => {
-    for (const city of ["1 << 2", "a < b", "<<EOF\n<|x", "x </arg </para <esc </arg_value", "<"]) {
-      const call = CALLS[name]!.replace("Paris", city);
-      expect(read(name, call, [CITY]).calls).toMatchObject([
-        { arguments: JSON.stringify({ city }).replace(":", ": ") },
-      ]);
-      expect(accepted(ruleOf(name, REQUIRED), call)).toBe("whole");
-    }
-  },
-);
+test.each([
+  "glm",
+  "qwen-coder",
+  "seed",
+  "gemma4",
+  "functiongemma",
+  "deepseek-v3.2",
+  "minimax-m2",
+  "minimax-m3",
+  "kimi-k3",
+])("%s: a bare string may contain prefixes of its end", (name) => {
+  for (const city of ["1 << 2", "a < b", "<<EOF\n<|x", "x </arg </para <esc </arg_value", "<", "x ]<]mini"]) {
+    const call = CALLS[name]!.replace("Paris", city);
+    expect(read(name, call, [CITY]).calls).toMatchObject([{ arguments: JSON.stringify({ city }).replace(":", ": ") }]);
+    expect(accepted(ruleOf(name, REQUIRED), call)).toBe("whole");
+  }
+});
 
 test.each(["glm", "qwen-coder", "gemma4"])("%s: a bare string does not contain its end", (name) => {
   const end = { glm: "</arg_value>", "qwen-coder": "\n</parameter>", gemma4: '<|"|>' }[name]!;
   expect(accepted(ruleOf(name, REQUIRED), CALLS[name]!.replace("Paris", `Par${end}is`))).toBeNull();
+});
+
+/** Arguments of tools in tagged formats, in the order of the call, with what the grammar has to accept. */
+const OPTIONAL = {
+  type: "object",
+  properties: {
+    one: { type: "string" },
+    two: { type: ["string", "null"] },
+    three: { anyOf: [{ type: "string" }, { type: "null" }] },
+    four: {},
+    five: { type: "integer" },
+  },
+  required: ["one", "five"],
+  additionalProperties: false,
+};
+const TAGGED: Record<string, (args: [string, string][]) => string> = {
+  glm: (args) =>
+    `<tool_call>f\n${args.map(([key, value]) => `<arg_key>${key}</arg_key>\n<arg_value>${value}</arg_value>\n`).join("")}</tool_call>`,
+  "qwen-coder": (args) =>
+    `<tool_call>\n<function=f>\n${args.map(([key, value]) => `<parameter=${key}>\n${value}\n</parameter>\n`).join("")}</function>\n</tool_call>`,
+  "minimax-m2": (args) =>
+    `<minimax:tool_call>\n<invoke name="f">\n${args.map(([key, value]) => `<parameter name="${key}">${value}</parameter>\n`).join("")}</invoke>\n</minimax:tool_call>`,
+  minicpm5: (args) =>
+    `<function name="f">${args.map(([key, value]) => `<param name="${key}">${value}</param>`).join("")}</function>`,
+};
+
+describe.each(Object.entries(TAGGED))("%s: the grammar of tagged arguments", (name, call) => {
+  const tool = { type: "function" as const, function: { name: "f", parameters: OPTIONAL, strict: true } };
+  const rule = ruleOf(name, { ...REQUIRED, callable: [tool] });
+
+  test("accepts strings as bare text where other types, or any, are allowed too", () => {
+    const text = call([
+      ["one", "a b"],
+      ["two", "hello world"],
+      ["three", "1 Main St"],
+      ["four", "plain"],
+      ["five", "5"],
+    ]);
+    expect(accepted(rule, text)).toBe("whole");
+    const [made] = read(name, text, [tool]).calls;
+    const expected = { one: "a b", two: "hello world", three: "1 Main St", four: "plain", five: 5 };
+    expect(JSON.parse(made!.arguments)).toEqual(expected);
+  });
+
+  test("reads null and numbers by the types of the schema", () => {
+    const text = call([
+      ["one", "7"],
+      ["five", "5"],
+      ["two", "null"],
+      ["three", "12"],
+      ["four", "[1]"],
+    ]);
+    expect(accepted(rule, text)).toBe("whole");
+    const [made] = read(name, text, [tool]).calls;
+    expect(JSON.parse(made!.arguments)).toEqual({ one: "7", five: 5, two: null, three: "12", four: [1] });
+  });
+
+  test("accepts arguments in any order, and needs the required ones", () => {
+    expect(
+      accepted(
+        rule,
+        call([
+          ["four", "x"],
+          ["five", "5"],
+          ["two", "y"],
+          ["one", "z"],
+        ]),
+      ),
+    ).toBe("whole");
+    expect(
+      accepted(
+        rule,
+        call([
+          ["four", "x"],
+          ["five", "5"],
+        ]),
+      ),
+    ).toBeNull();
+  });
+});
+
+test("many required arguments come in the order of the schema", () => {
+  const keys = Array.from({ length: 12 }, (_, index) => `k${index}`);
+  const properties = Object.fromEntries(keys.map((key) => [key, { type: "string" }]));
+  const parameters = { type: "object", properties, required: keys, additionalProperties: false };
+  const tool = { type: "function" as const, function: { name: "f", parameters } };
+  const rule = ruleOf("glm", { ...REQUIRED, callable: [tool] });
+  const call = (list: string[]) => TAGGED.glm!(list.map((key) => [key, "x"]));
+  expect([call(keys), call([...keys].reverse())].map((text) => accepted(rule, text))).toEqual(["whole", null]);
 });
 
 test("Mistral's calls may have an id of nine letters and digits behind their arguments", () => {

@@ -18,6 +18,8 @@ function split(parts: string[], inside: boolean, callMarks?: string[]): { text: 
 /** The same rules over the whole text. */
 function reference(text: string, inside: boolean, callMark = TAGS.close): { text: string; reasoning: string } {
   const tagged = /^\s{0,64}<think>/.exec(text);
+  const closed = /^\s{0,64}<\/think>\s*/.exec(text);
+  if (closed !== null && !inside) return { text: text.slice(closed[0].length), reasoning: "" };
   if (tagged === null && !inside) return { text, reasoning: "" };
   const thoughts = text.slice(tagged?.[0].length ?? 0);
   const close = thoughts.indexOf(TAGS.close);
@@ -37,6 +39,7 @@ describe("a model that opens the reasoning itself", () => {
     ["<think>\nhm\n</think>\n\nYes.", { reasoning: "hm\n", text: "Yes." }],
     ["\n <think>hm</think>Yes.", { reasoning: "hm", text: "Yes." }],
     ["<think></think>\n\nYes.", { reasoning: "", text: "Yes." }],
+    ["</think>\n\nYes.", { reasoning: "", text: "Yes." }],
     ["Yes.", { reasoning: "", text: "Yes." }],
     ["  indented", { reasoning: "", text: "  indented" }],
     ["The tag <think> opens, </think> closes.", { reasoning: "", text: "The tag <think> opens, </think> closes." }],

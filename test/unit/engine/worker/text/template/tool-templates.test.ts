@@ -120,6 +120,77 @@ const CALLS_ALONE = `{%- for message in messages %}
 {%- else %}{{- '<' + message.role + '>' + message.content }}{%- endif %}
 {%- endfor %}`;
 
+const HERMES_CALLS = CALLS_ALONE.replace(
+  "'<call>' + (call.function.arguments | tojson)",
+  `'<tool_call>{"name": "' + call.function.name + '", "arguments": ' + (call.function.arguments | tojson) + '}</tool_call>'`,
+);
+const LISTED = "{%- for tool in tools or [] %}{{- tool.function.name + ' ' }}{%- endfor %}";
+
+describe("the format of calls is the one that reads what the template writes", () => {
+  test("although the template's text names another one", () => {
+    const named = "{#- no <TOOLCALL> here -#}";
+    expect(new ChatTemplate(named + LISTED + HERMES_CALLS, CHATML).toolFormat.name).toBe("hermes");
+    expect(new ChatTemplate(named, CHATML).toolFormat.name).toBe("hermes");
+  });
+
+  test("although the tags are put together from parts", () => {
+    const parts = (LISTED + HERMES_CALLS).replace("<tool_call>", "<tool' + '_call>");
+    expect(new ChatTemplate(parts, CHATML).toolFormat.name).toBe("hermes");
+  });
+
+  test("although an answer begins as the prompt's end does", () => {
+    const prompt = "{%- if add_generation_prompt and messages | length == 1 %}{{- '<think>' }}{%- endif %}";
+    expect(new ChatTemplate(LISTED + HERMES_CALLS + prompt, CHATML).toolFormat.name).toBe("hermes");
+  });
+
+  test("and calls in no known form refuse requests with tools by name", () => {
+    const template = new ChatTemplate(LISTED + CALLS_ALONE, CHATML);
+    expect(template.toolRefusal).toContain('writes calls in a form that is not known: "<call>{');
+    expect(() => rendered(template, [USER], [TOOL])).toThrow("--tool-format sets a format of calls");
+    expect(rendered(template, [USER])).toContain("Weather?");
+    const set = new ChatTemplate(LISTED + CALLS_ALONE, CHATML, "hermes");
+    expect([set.toolRefusal, rendered(set, [USER], [TOOL])]).toEqual([null, "get_weather <user>Weather?"]);
+  });
+});
+
+describe("an error of the template is not taken for a template without tools", () => {
+  test.each([
+    ["tools", `{%- for tool in tools or [] %}{{- tool | no_such_filter }}{%- endfor %}${HERMES_CALLS}`],
+    ["tool calls", LISTED + HERMES_CALLS.replace("call.function.name", "call.function.name.no_such_method()")],
+  ])("for %s", (what, source) => {
+    const template = new ChatTemplate(source, CHATML);
+    expect(template.toolRefusal).toContain(`it fails when it renders ${what} (`);
+    expect(() => rendered(template, [USER], [TOOL])).toThrow(TemplateError);
+    expect(rendered(template, [USER])).toBe("<user>Weather?");
+  });
+
+  test("a refusal of the template is", () => {
+    const source = `{%- for message in messages %}{%- if message.tool_calls or message.role == 'tool' %}{{- raise_exception('No tools') }}{%- endif %}{{- message.content }}{%- endfor %}`;
+    const template = new ChatTemplate(source, CHATML);
+    expect([template.toolRefusal, template.toolFormat.name]).toEqual([null, "hermes"]);
+  });
+});
+
+test("a template that renders calls in a known form, and no tools, gets instructions for that form", () => {
+  const source = CALLS_ALONE.replace(
+    "'<call>' + (call.function.arguments | tojson)",
+    `'<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>' + call.function.name + '<｜tool▁sep｜>' + (call.function.arguments | tojson) + '<｜tool▁call▁end｜>'`,
+  );
+  const template = new ChatTemplate(source, CHATML);
+  expect(template.toolFormat.name).toBe("deepseek-v3.1");
+  const text = rendered(template, called("Oslo"), [TOOL]);
+  expect(text).toContain('<｜tool▁call▁begin｜>NAME<｜tool▁sep｜>{"argument": "value"}<｜tool▁call▁end｜>');
+  expect(text).toContain('<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Oslo"}<｜tool▁call▁end｜>');
+  expect(text).not.toContain("<tool_call>");
+  expect(rendered(new ChatTemplate(source, CHATML, "deepseek"), [USER], [TOOL])).toContain("```json");
+});
+
+test("a template that takes the tools as the text of a variable gets them with the time", () => {
+  const source = `{{- functions + ' at ' + datetime }}${HERMES_CALLS}`;
+  const text = rendered(new ChatTemplate(source, CHATML), [USER], [TOOL]);
+  expect(text).toMatch(/^\[[\s\S]*"name": "get_weather"[\s\S]*\] at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d<user>Weather\?$/);
+});
+
 test("calls in the history have the form of the tool instructions", () => {
   const template = new ChatTemplate(CALLS_ALONE, CHATML);
   const text = rendered(template, called("Oslo"), [TOOL]);
@@ -135,11 +206,11 @@ test("a loop may unpack tuples, as Functionary's template does", () => {
 });
 
 test("a template that iterates over tools without a check gets an empty list", () => {
-  const source = `{%- for tool in tools %}{{- tool.function.name + ' ' }}{%- endfor %}${CALLS_ALONE}`;
+  const source = `{%- for tool in tools %}{{- tool.function.name + ' ' }}{%- endfor %}${HERMES_CALLS}`;
   const template = new ChatTemplate(source, CHATML);
   expect(rendered(template, [USER])).toBe("<user>Weather?");
   expect(rendered(template, called("Oslo"), [TOOL])).toBe(
-    'get_weather <user>Weather?<call>{"city": "Oslo"}<tool>rain 0',
+    'get_weather <user>Weather?<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call><tool>rain 0',
   );
 });
 

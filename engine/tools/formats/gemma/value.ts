@@ -1,5 +1,5 @@
-import type { Input, Reading } from "../syntax/input.ts";
-import { escaped, MOST_DEPTH } from "../syntax/json.ts";
+import type { Input, Reading } from "../../syntax/input.ts";
+import { escaped, MOST_DEPTH } from "../../syntax/json.ts";
 
 const IN_WORD = /[^\s,:{}[\]<]/;
 

@@ -1,12 +1,12 @@
-import type { GrammarBuilder } from "../../../grammar/conversion/builder.ts";
-import { literal } from "../../../grammar/gbnf/literal.ts";
-import type { CallableTool, CallSyntax, ToolFormat } from "../syntax/format.ts";
-import type { Input, Reading } from "../syntax/input.ts";
-import { membersRule } from "../syntax/members-grammar.ts";
-import type { Output } from "../syntax/output.ts";
-import { anyName } from "../syntax/tool-names.ts";
-import { valueRules } from "./gemma-grammar.ts";
-import { gemmaValue } from "./gemma-value.ts";
+import type { GrammarBuilder } from "../../../../grammar/conversion/builder.ts";
+import { literal } from "../../../../grammar/gbnf/literal.ts";
+import type { CallableTool, CallSyntax, ToolFormat } from "../../syntax/format.ts";
+import type { Input, Reading } from "../../syntax/input.ts";
+import { membersRule } from "../../syntax/members-grammar.ts";
+import type { Output } from "../../syntax/output.ts";
+import { anyName } from "../../syntax/tool-names.ts";
+import { gemmaValue } from "./value.ts";
+import { valueRules } from "./value-grammar.ts";
 
 interface Marks {
   open: string;
@@ -15,6 +15,8 @@ interface Marks {
   quote: string;
   /** The beginning of the tool's result, as the model imagines it. */
   response: string;
+  /** Around reasoning: the model may reason again, or close reasoning twice. */
+  thought?: { open: string; name: string; close: string };
 }
 
 /** FunctionGemma: `<start_function_call>call:f{a:<escape>x<escape>}<end_function_call>`. */
@@ -31,25 +33,39 @@ export const gemma4 = gemma("gemma4", {
   close: "<tool_call|>",
   quote: '<|"|>',
   response: "<|tool_response>",
+  thought: { open: "<|channel>", name: "thought", close: "<channel|>" },
 });
 
 function gemma(name: string, marks: Marks): ToolFormat {
   return {
     name,
-    marks: Object.values(marks),
+    marks: [marks.open, marks.close, marks.quote, marks.response, ...thoughtMarks(marks)],
+    ...(marks.thought !== undefined && { always: true }),
     fits: (template) => template.includes(marks.open),
     read: (input, out) => read(input, out, marks),
     syntax: (tools, grammar) => syntax(tools, grammar, marks),
   };
 }
 
+function thoughtMarks({ thought }: Marks): string[] {
+  return thought === undefined ? [] : [thought.open, thought.close];
+}
+
 function* read(input: Input, out: Output, marks: Marks): Reading {
   for (;;) {
-    const mark = yield* input.until([marks.open, marks.response], (text) => out.text(text));
+    const mark = yield* input.until([marks.open, marks.response, ...thoughtMarks(marks)], (text) => out.text(text));
     if (mark === null) return;
     if (mark === marks.response) {
       out.end();
       yield* input.until([], () => {});
+    } else if (mark === marks.thought?.open) {
+      if (!(yield* input.accepts(marks.thought.name))) continue;
+      yield* input.space();
+      out.thinking = true;
+      yield* input.until([marks.thought.close], (text) => out.thought(text));
+      out.thinking = false;
+    } else if (mark === marks.thought?.close) {
+      yield* input.space();
     } else if (!(yield* input.attempt(() => call(input, out, marks)))) out.text(mark);
   }
 }

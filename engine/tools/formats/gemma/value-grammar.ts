@@ -1,8 +1,8 @@
-import type { GrammarBuilder } from "../../../grammar/conversion/builder.ts";
-import { literal, oneOf } from "../../../grammar/gbnf/literal.ts";
-import { isSchemaObject } from "../../../grammar/schema/keywords.ts";
-import { membersRule } from "../syntax/members-grammar.ts";
-import { textWithout } from "../syntax/text-grammar.ts";
+import type { GrammarBuilder } from "../../../../grammar/conversion/builder.ts";
+import { literal, oneOf } from "../../../../grammar/gbnf/literal.ts";
+import { isSchemaObject } from "../../../../grammar/schema/keywords.ts";
+import { membersRule } from "../../syntax/members-grammar.ts";
+import { textWithout } from "../../syntax/text-grammar.ts";
 
 /** Name of a recursive rule; no other rule has it. */
 const VALUE = "gemma-value";

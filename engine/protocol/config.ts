@@ -1,7 +1,7 @@
 import type { Objectives } from "./step.ts";
 
-/** The default context in tokens, unless the model was trained for fewer. */
-export const DEFAULT_CONTEXT = 8192;
+/** Tokens that most requests stay within. Without an option, no sequence has fewer while memory has room for them. */
+export const USUAL_CONTEXT = 8192;
 
 /** Long texts that an engine tokenizes at once, each on a thread. More would take cores from the steps: it is CPU work. */
 export const TOKENIZED_AT_ONCE = 2;
@@ -16,7 +16,7 @@ export interface EngineConfig {
   path: string;
   /** LoRA adapters on top of its weights. */
   adapters: Adapter[];
-  /** The longest request in tokens, prompt and output; null takes the model's trained context, at most 8,192. */
+  /** The longest request in tokens, prompt and output; null lets the memory plan choose. */
   context: number | null;
   /** Sequences that run at once. */
   sequences: number;

@@ -24,7 +24,7 @@ export async function load(config: EngineConfig, post: (message: FromEngine) => 
   const free = freeMemory(library, config);
   const model = await loadModel(library, config, (progress) => post({ type: "loading", progress }));
   const adapters = await loadAdapters(library, model, config.adapters);
-  const bare = model.memoryFacts(config, free.model);
+  const bare = model.memoryFacts(config, free);
   const memory = { ...bare, weightBytes: bare.weightBytes + adapters.bytes };
   const threads = config.threads ?? Math.max(1, availableParallelism() - 1);
   const parts = { library, model, adapters, config, memory, threads, post };

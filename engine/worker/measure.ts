@@ -9,7 +9,7 @@ import { loadModel } from "./native/model.ts";
 /** The memory that a model needs here, without loading it. @throws Error that says why it can't be loaded */
 export async function measure(config: EngineConfig): Promise<ModelNeeds> {
   const library = loadLibrary(config.llamaDir, config.gpu !== "off");
-  const free = freeMemory(library, config).model;
+  const free = freeMemory(library, config);
   const model = await loadModel(library, config, () => {}, true);
   const bare = model.memoryFacts(config, free);
   const adapterBytes = config.adapters.reduce((sum, { path }) => sum + statSync(path).size, 0);

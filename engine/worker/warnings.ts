@@ -1,4 +1,4 @@
-import { DEFAULT_CONTEXT, type EngineConfig } from "../protocol/config.ts";
+import { type EngineConfig, USUAL_CONTEXT } from "../protocol/config.ts";
 import type { Library } from "./native/library/library.ts";
 import type { MemoryPlan } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
@@ -6,7 +6,7 @@ import type { Model } from "./native/model.ts";
 /** Warnings for the operator about a model that is served all the same; each null where it does not apply. */
 
 export function shortContext(config: EngineConfig, model: Model, plan: MemoryPlan): string | null {
-  const wanted = Math.min(model.trainedContext, DEFAULT_CONTEXT);
+  const wanted = Math.min(model.trainedContext, USUAL_CONTEXT);
   if (config.context !== null || plan.context >= wanted) return null;
   return (
     `Memory is short: requests may have ${plan.context} tokens instead of ${wanted}. ` +

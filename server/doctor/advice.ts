@@ -1,4 +1,4 @@
-import { DEFAULT_CONTEXT, type ModelFacts } from "../../engine/protocol/config.ts";
+import { type ModelFacts, USUAL_CONTEXT } from "../../engine/protocol/config.ts";
 import type { Machine } from "./machine.ts";
 
 export interface Advice {
@@ -17,7 +17,7 @@ export function advise(facts: ModelFacts, machine: Machine): Advice {
       `${facts.threads} compute threads on ${machine.cores} cores leave none to the server, and a thread that waits for a core delays all others: use ${threads}.`,
     );
   }
-  const wanted = Math.min(facts.trainedContext, DEFAULT_CONTEXT);
+  const wanted = Math.min(facts.trainedContext, USUAL_CONTEXT);
   if (facts.context < wanted) {
     notes.push(
       `The context is ${facts.context.toLocaleString("en-US")} tokens where the model could use ${wanted.toLocaleString("en-US")}: use fewer sequences, --kv unified or --cache-type-k q8_0 --cache-type-v q8_0.`,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { DEFAULT_SHIFT } from "../../batch/shift/shift-rules.ts";
-import { DEFAULT_CONTEXT } from "../../engine/protocol/config.ts";
+import { USUAL_CONTEXT } from "../../engine/protocol/config.ts";
 import { TOOL_FORMAT_NAMES } from "../../engine/tools/format-list.ts";
 import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, type ModelPrice, type TierFactors } from "../../ledger/prices.ts";
 import { ENGINE_OPTIONS } from "./engine-options.ts";
@@ -100,7 +100,8 @@ export const OPTIONS = {
     optional(integer(16, 4_194_304, "tokens")),
     null,
     "Maximum tokens of one request, prompt and output together.",
-    `the model's trained context, at most ${DEFAULT_CONTEXT.toLocaleString("en-US")}, less when memory is short`,
+    `what the model was trained for, as far as memory allows; at most ${USUAL_CONTEXT.toLocaleString("en-US")} on a CPU ` +
+      "where each sequence has cells of its own",
   ),
   keepAlive: row(
     "Models",

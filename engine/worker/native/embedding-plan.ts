@@ -1,4 +1,4 @@
-import { DEFAULT_CONTEXT, type EngineConfig, type Pooling } from "../../protocol/config.ts";
+import { type EngineConfig, type Pooling, USUAL_CONTEXT } from "../../protocol/config.ts";
 import { flashAttention } from "./flash-attention.ts";
 import { cellsWithin, type MemoryFacts } from "./memory-plan.ts";
 import type { Model } from "./model.ts";
@@ -112,7 +112,7 @@ export function planEmbedding(
     const batchTokens = Math.max(pieceTokens, pad(context, MOST_INPUTS));
     return { ...fixed, context, batchTokens, cells: pad(batchTokens), bytes: fewBytes + batchTokens * rowBytes };
   }
-  const wanted = config.context ?? Math.min(trainedContext, DEFAULT_CONTEXT);
+  const wanted = config.context ?? Math.min(trainedContext, USUAL_CONTEXT);
   const logitBytes = pieceTokens * rowBytes;
   const affordable = cellsWithin(free - logitBytes - states, shape.cellBytes);
   // Beside one long input, computed in several batches, there are cells for others.

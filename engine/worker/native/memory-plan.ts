@@ -1,9 +1,9 @@
 import {
-  DEFAULT_CONTEXT,
   type EngineConfig,
   type KvKind,
   type ModelFacts,
   type ModelNeeds,
+  USUAL_CONTEXT,
 } from "../../protocol/config.ts";
 
 /** llama.cpp's limit on sequence ids in one context (LLAMA_MAX_SEQ). */
@@ -12,6 +12,10 @@ export const MOST_IDS = 256;
 const CELL_PADDING = 256;
 /** Bytes kept free beside weights and cache for compute buffers and other processes. */
 export const SLACK_BYTES = 256 * 1024 * 1024;
+/** Tokens of the first requests of coding agents (8,000 to 20,000), with room for an answer. */
+const AGENT_CONTEXT = 24_576;
+/** The longest context of a split cache that was not asked for. */
+const LONGEST_SPLIT = 32_768;
 /** The share of the free memory for the cache, without a limit. */
 const CACHE_SHARE = 0.5;
 /** The share of the memory left beside weights and cache for embeddings, without a limit. */
@@ -29,8 +33,12 @@ export interface MemoryFacts {
   weightBytes: number;
   /** Free bytes where the cache will lie, before the weights are loaded. */
   freeBytes: number;
+  /** True where the cache lies in the memory of a GPU. */
+  onGpu: boolean;
   memory: ModelFacts["memory"];
 }
+
+type SizeOptions = Pick<EngineConfig, "context" | "sequences" | "kv" | "cells">;
 
 export interface MemoryPlan {
   kv: KvKind;
@@ -44,30 +52,33 @@ export interface MemoryPlan {
 /**
  * Decides the kind and the size of the cache before memory is allocated. A split cache is the faster one as long as every
  * sequence can have a whole context of its own. Where memory is short, or the model's memory is not plain attention (ids can't
- * be moved there), sequences share a unified one.
+ * be moved there), sequences share a unified one, and a single request may have all of it.
+ *
+ * | without --context | split | unified |
+ * |---|---|---|
+ * | on a CPU | the trained context, at most USUAL_CONTEXT: a cache takes memory from others, and time to clear | the trained one, as far as there are cells |
+ * | on a GPU | the trained one, at most LONGEST_SPLIT, as far as memory allows, but not below AGENT_CONTEXT | the same |
  *
  * @throws Error with the missing memory and the option to change
  */
-export function planMemory(
-  config: Pick<EngineConfig, "context" | "sequences" | "kv" | "cells" | "memory">,
-  facts: MemoryFacts,
-): MemoryPlan {
-  const context = config.context ?? Math.min(facts.trainedContext, DEFAULT_CONTEXT);
+export function planMemory(config: SizeOptions & Pick<EngineConfig, "memory">, facts: MemoryFacts): MemoryPlan {
   const limit = config.memory ?? facts.freeBytes;
   const left = limit - facts.weightBytes - SLACK_BYTES;
   const states = config.sequences * facts.stateBytes;
   const budget = (config.memory === null ? left * CACHE_SHARE : left) - states;
   if (config.memory !== null && states > 0 && budget < 0) throw tooLarge(states, states + budget, "--sequences");
   const affordable = cellsWithin(budget, facts.cellBytes);
-  const wanted = pad(context) * config.sequences;
 
+  const own = splitContext(config, facts, affordable / config.sequences);
+  const wanted = pad(own) * config.sequences;
   const kind = config.kv !== "auto" ? config.kv : chooseKind(config, facts, wanted <= affordable);
   if (kind === "split") {
     if (wanted > affordable && config.memory !== null)
       throw tooLarge(wanted * facts.cellBytes, budget, "--context, --sequences or --kv split");
-    return { kv: kind, context, cells: wanted, ids: config.sequences };
+    return { kv: kind, context: own, cells: wanted, ids: config.sequences };
   }
-  const cells = pad(config.cells ?? Math.min(wanted, Math.max(affordable, CELL_PADDING)));
+  const context = config.context ?? facts.trainedContext;
+  const cells = pad(config.cells ?? Math.min(sharedCells(config, facts), Math.max(affordable, CELL_PADDING)));
   // A limit is kept exactly; measured free memory is an estimate.
   if (config.memory !== null && cells > affordable)
     throw tooLarge(cells * facts.cellBytes, budget, config.cells === null ? null : "--cells");
@@ -80,6 +91,24 @@ export function planMemory(
     );
   const spare = facts.memory === "full" ? config.sequences : 0;
   return { kv: kind, context: longest, cells, ids: Math.min(MOST_IDS, config.sequences + spare) };
+}
+
+/**
+ * The context of a split cache, for which there may be no room: sequences then share all cells, unless a split one was asked for.
+ *
+ * @param each affordable cells of a sequence
+ */
+function splitContext({ context, kv }: SizeOptions, { trainedContext, onGpu }: MemoryFacts, each: number): number {
+  if (context !== null) return context;
+  const longest = Math.min(trainedContext, onGpu ? LONGEST_SPLIT : USUAL_CONTEXT);
+  const least = Math.min(longest, onGpu && kv === "auto" ? AGENT_CONTEXT : USUAL_CONTEXT);
+  return Math.max(least, Math.min(longest, Math.floor(each / CELL_PADDING) * CELL_PADDING));
+}
+
+/** Cells of a unified cache where memory is not short: for usual requests of all sequences, or for the longest request. */
+function sharedCells({ context, sequences }: SizeOptions, { trainedContext }: MemoryFacts): number {
+  const usual = pad(context ?? Math.min(trainedContext, USUAL_CONTEXT));
+  return Math.max(usual * sequences, pad(context ?? trainedContext));
 }
 
 /** Bytes that the cells and states of a plan take. */
@@ -99,14 +128,13 @@ export function cellsWithin(bytes: number, cellBytes: number): number {
  *
  * @param embeddingBytes memory of embeddings beside the cache where memory is not short
  */
-export function memoryNeeds(
-  config: Pick<EngineConfig, "context" | "sequences" | "kv" | "cells">,
-  facts: MemoryFacts,
-  embeddingBytes: number,
-): ModelNeeds {
-  const context = pad(config.context ?? Math.min(facts.trainedContext, DEFAULT_CONTEXT));
-  const wanted = config.kv === "split" || config.cells === null ? context * config.sequences : pad(config.cells);
-  const least = config.kv === "split" || config.cells !== null ? wanted : context;
+export function memoryNeeds(config: SizeOptions, facts: MemoryFacts, embeddingBytes: number): ModelNeeds {
+  const { context, sequences, kv, cells } = config;
+  const usual = pad(context ?? Math.min(facts.trainedContext, USUAL_CONTEXT));
+  const splits = kv === "split" || (kv === "auto" && cells === null && facts.memory === "full");
+  const own = pad(splitContext(config, facts, Number.POSITIVE_INFINITY));
+  const wanted = splits ? own * sequences : pad(cells ?? sharedCells(config, facts));
+  const least = kv === "split" ? usual * sequences : cells === null ? usual : pad(cells);
   const states = config.sequences * facts.stateBytes;
   const bytes = (cells: number) => besideWeights(facts, cells * facts.cellBytes + states);
   return { least: bytes(least), wanted: bytes(wanted) + Math.ceil(embeddingBytes), free: facts.freeBytes };

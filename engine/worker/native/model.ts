@@ -107,8 +107,8 @@ export class Model {
     return length < 0 ? null : Buffer.from(buffer.subarray(0, Math.min(length, buffer.length - 1))).toString();
   }
 
-  /** @param freeBytes free memory where the weights lie, before they were loaded */
-  memoryFacts(config: EngineConfig, freeBytes: number): MemoryFacts {
+  /** @param free free memory where the weights lie, before they were loaded */
+  memoryFacts(config: EngineConfig, free: { model: number; onGpu: boolean }): MemoryFacts {
     const { kvHeads, stateBytes } = this.#layers;
     const keys = this.headSize;
     const values = Number(this.metadata(`${this.architecture}.attention.value_length`) ?? keys);
@@ -118,7 +118,8 @@ export class Model {
       cellBytes: kvHeads * perHead,
       stateBytes,
       weightBytes: this.bytes,
-      freeBytes,
+      freeBytes: free.model,
+      onGpu: free.onGpu,
       memory: this.memory,
     };
   }

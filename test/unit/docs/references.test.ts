@@ -5,7 +5,7 @@ import { DOCUMENTS, ROOT } from "./markdown-files.ts";
 
 const FOLDERS = readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isDirectory());
 const SOURCES = FOLDERS.map(({ name }) => name).filter(
-  (name) => !["dist", "node_modules"].includes(name) && name[0] !== ".",
+  (name) => !["dist", "node_modules", "data"].includes(name) && name[0] !== ".",
 );
 /** Parts of paths that begin below a folder which the text names, such as `scheduler/plan.ts`. */
 const BELOW = ["", "engine/", "engine/worker/", "batch/", "server/", "test/unit/"];

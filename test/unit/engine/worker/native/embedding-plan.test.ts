@@ -107,6 +107,7 @@ describe("the memory needs", () => {
     stateBytes: 0,
     weightBytes: GIB / 2,
     freeBytes: 64 * GIB,
+    onGpu: false,
     memory: "full",
   };
 

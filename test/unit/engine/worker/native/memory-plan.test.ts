@@ -21,6 +21,7 @@ const FACTS: MemoryFacts = {
   stateBytes: 0,
   weightBytes: 500 * MIB,
   freeBytes: 64 * 1024 * MIB,
+  onGpu: false,
   memory: "full",
 };
 
@@ -48,7 +49,7 @@ describe("kind and size of the cache", () => {
       "one byte short: unified, as many cells as there is room for",
       {},
       { freeBytes: (756 + 2 * 3072) * MIB - 1 },
-      { kv: "unified", context: 8192, cells: 261_888, ids: 64 },
+      { kv: "unified", context: 32_768, cells: 261_888, ids: 64 },
     ],
     [
       "less than a context: shorter requests",
@@ -62,8 +63,44 @@ describe("kind and size of the cache", () => {
       { freeBytes: 0 },
       { kv: "split", context: 8192, cells: 262_144, ids: 32 },
     ],
-    ["named cells: unified", { cells: 10_000 }, {}, { kv: "unified", context: 8192, cells: 10_240, ids: 64 }],
-    ["unified by the option", { kv: "unified" }, {}, { kv: "unified", context: 8192, cells: 262_144, ids: 64 }],
+    [
+      "on a GPU: what the model was trained for",
+      {},
+      { onGpu: true },
+      { kv: "split", context: 32_768, cells: 1_048_576, ids: 32 },
+    ],
+    [
+      "on a GPU: at most 32,768 tokens each",
+      {},
+      { onGpu: true, trainedContext: 131_072 },
+      { kv: "split", context: 32_768, cells: 1_048_576, ids: 32 },
+    ],
+    [
+      "on a GPU: as long as there is room for",
+      {},
+      { onGpu: true, freeBytes: (756 + 2 * 32 * 300) * MIB },
+      { kv: "split", context: 25_600, cells: 819_200, ids: 32 },
+    ],
+    [
+      "on a GPU: unified where requests of agents have no room",
+      {},
+      { onGpu: true, freeBytes: (756 + 2 * 32 * 287) * MIB },
+      { kv: "unified", context: 32_768, cells: 262_144, ids: 64 },
+    ],
+    [
+      "split when asked for, on a GPU: usual requests at least",
+      { kv: "split" },
+      { onGpu: true, freeBytes: 2048 * MIB },
+      { kv: "split", context: 8192, cells: 262_144, ids: 32 },
+    ],
+    ["named cells: unified", { cells: 10_000 }, {}, { kv: "unified", context: 10_240, cells: 10_240, ids: 64 }],
+    ["unified by the option", { kv: "unified" }, {}, { kv: "unified", context: 32_768, cells: 262_144, ids: 64 }],
+    [
+      "unified: cells for one request of the trained context",
+      { kv: "unified", sequences: 4 },
+      { trainedContext: 131_072 },
+      { kv: "unified", context: 131_072, cells: 131_072, ids: 8 },
+    ],
     [
       "split when asked for, though memory looks short",
       { kv: "split" },
@@ -74,7 +111,7 @@ describe("kind and size of the cache", () => {
       "memory that can't be copied: unified without ids for prefixes",
       {},
       { memory: "recurrent" },
-      { kv: "unified", context: 8192, cells: 262_144, ids: 32 },
+      { kv: "unified", context: 32_768, cells: 262_144, ids: 32 },
     ],
     [
       "at most 256 ids",
@@ -153,7 +190,8 @@ describe("the memory needs", () => {
         const { least, wanted } = memoryNeeds(options, known, 0);
         expect(wanted).toBeGreaterThanOrEqual(least);
         const made = planMemory({ ...options, memory: least }, known);
-        expect(made.context).toBe(options.context ?? Math.min(model.trainedContext, 8192));
+        if (options.context !== null) expect(made.context).toBe(options.context);
+        else expect(made.context).toBeGreaterThanOrEqual(Math.min(model.trainedContext, 8192));
       }),
     );
   });
@@ -172,7 +210,7 @@ describe("a model with recurrent layers", () => {
   test("has any context where no layer attends", () => {
     const recurrent: Partial<MemoryFacts> = { memory: "recurrent", cellBytes: 0, stateBytes: MIB };
     const made = plan({ memory: 500 * MIB + SLACK_BYTES + 32 * MIB }, recurrent);
-    expect(made).toMatchObject({ kv: "unified", context: 8192, cells: 8192 * 32 });
+    expect(made).toMatchObject({ kv: "unified", context: 32_768, cells: 8192 * 32 });
     expect(cacheBytes(made, { ...FACTS, ...recurrent })).toBe(32 * MIB);
   });
 });

@@ -26,7 +26,7 @@ export const deepseek: ToolFormat = {
   syntax: (tools) =>
     syntax(tools, ({ name, argumentsRule }) => {
       const begin = literal(`${CALL}function${SEP}${name}\n${FENCE}\n`);
-      return `${begin} ${argumentsRule()} ${literal(`\n\`\`\`${CALL_END}`)}`;
+      return `${begin} ${argumentsRule()} [\\n]? ${literal(`\`\`\`${CALL_END}`)}`;
     }),
 };
 

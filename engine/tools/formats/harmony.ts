@@ -17,6 +17,8 @@ const RECIPIENTS = /\bto=([^\s<]+)/g;
 
 /** GBNF of reasoning before the constrained part, which has no "<|", and of the content type that a header may have. */
 const THOUGHT = `${literal(`${CHANNEL}analysis${MESSAGE}`)} ([^<] | "<"+ [^<|])* "<"* ${literal(`<|end|>${START}assistant`)}`;
+/** The channel of a call: the model was trained on the first, and writes the second at times. */
+const CALL_CHANNEL = `${literal(CHANNEL)} ("commentary" | "analysis")`;
 const KIND = `(" json" | " "? ${literal(`${CONSTRAIN}json`)})?`;
 
 /**
@@ -53,7 +55,7 @@ export const harmony: ToolFormat = {
 
   syntax(tools) {
     const calls = tools.map(({ name, argumentsRule }) => {
-      const begin = `${literal(` to=${FUNCTIONS}${name}`)} (${literal(`${CHANNEL}commentary`)})?`;
+      const begin = `${literal(` to=${FUNCTIONS}${name}`)} (${CALL_CHANNEL})?`;
       return `${begin} ${KIND} ${literal(MESSAGE)} ${argumentsRule()}`;
     });
     return {
@@ -63,7 +65,7 @@ export const harmony: ToolFormat = {
       close: `(${literal(CALL)})?`,
       several: false,
       triggers: [` to=${FUNCTIONS}`],
-      before: `(${THOUGHT})? (${literal(`${CHANNEL}commentary`)})?`,
+      before: `(${THOUGHT})? (${CALL_CHANNEL})?`,
     };
   },
 };

@@ -45,8 +45,8 @@ export const kimi: ToolFormat = {
       const begin = `${literal(`${CALL}functions.${name}:`)} [0-9]+ ${literal(ARGUMENTS)}`;
       return `${begin} ${argumentsRule()} ${literal(CALL_END)}`;
     });
-    const [open, close] = [literal(SECTION), literal(SECTION_END)];
-    return { calls, open, between: "", close, several: true, triggers: [SECTION] };
+    const [open, close] = [`(${literal(SECTION)})?`, `(${literal(SECTION_END)})?`];
+    return { calls, open, between: "", close, several: true, triggers: [SECTION, CALL] };
   },
 };
 

@@ -62,9 +62,10 @@ function functions(name: string, form: Form): ToolFormat {
           `${literal(`${PARAMETER}${key}>${form.break}`)} ${bare} ${literal(`${form.break}${PARAMETER_END}\n`)}`;
         const args = taggedRule(tool, grammar, text, one);
         const end = literal(`${FUNCTION_END}\n${close}`);
-        return `${literal(`${open}\n${FUNCTION}${tool.name}>\n`)} ${args} ${end}`;
+        return `(${literal(`${open}\n`)})? ${literal(`${FUNCTION}${tool.name}>\n`)} ${args} ${end}`;
       });
-      return { calls, open: "", between: "[\\n]?", close: "", several: true, triggers: [open] };
+      const triggers = [open, ...tools.map((tool) => `${FUNCTION}${tool.name}>`)];
+      return { calls, open: "", between: "[\\n]?", close: "", several: true, triggers };
     },
   };
 }

@@ -8,8 +8,9 @@ const BOOLEAN = '("True" | "False")';
 const NULL = '"None"';
 
 /**
- * Right-hand side for keyword arguments. Scalars without further keywords and enums are Python literals. Values of other
- * schemas are JSON, which these models write at times and the reading accepts.
+ * Right-hand side for keyword arguments. Values of one type without further keywords, and enums, are Python literals, with
+ * those of JSON inside of lists and maps. Values of other schemas are JSON, which these models write at times and the reading
+ * accepts.
  */
 export function keywordRule({ parameters, valueRule }: CallableTool, grammar: GrammarBuilder): string {
   return membersRule(parameters, '", "', (key, schema) => {
@@ -17,7 +18,7 @@ export function keywordRule({ parameters, valueRule }: CallableTool, grammar: Gr
   });
 }
 
-/** @returns null for a schema that asks for more than a scalar type or an enum */
+/** @returns null for a schema that asks for more than a type or an enum */
 function literalRule(schema: unknown, grammar: GrammarBuilder): string | null {
   const fields = typeof schema === "object" && schema !== null ? { ...schema } : {};
   const asked = assertions(fields);
@@ -37,6 +38,10 @@ function literalRule(schema: unknown, grammar: GrammarBuilder): string | null {
       return grammar.json.integer;
     case "number":
       return grammar.json.number;
+    case "object":
+      return anyContainers(grammar).map;
+    case "array":
+      return anyContainers(grammar).list;
     default:
       return null;
   }
@@ -50,7 +55,17 @@ function anyLiteral(grammar: GrammarBuilder): string {
   const text = grammar.rule("python-string", STRING);
   const list = `"[" (${VALUE} (", " ${VALUE})*)? "]"`;
   const map = `"{" (${text} ": " ${VALUE} (", " ${text} ": " ${VALUE})*)? "}"`;
-  return grammar.rule(VALUE, `${text} | ${BOOLEAN} | ${NULL} | ${grammar.json.number} | ${list} | ${map}`);
+  const scalars = `${text} | ${BOOLEAN} | ${NULL} | "true" | "false" | "null" | ${grammar.json.number}`;
+  return grammar.rule(VALUE, `${scalars} | ${list} | ${map}`);
+}
+
+function anyContainers(grammar: GrammarBuilder): { list: string; map: string } {
+  const value = anyLiteral(grammar);
+  const text = grammar.rule("python-string", STRING);
+  return {
+    list: grammar.rule("python-list", `"[" (${value} (", " ${value})*)? "]"`),
+    map: grammar.rule("python-map", `"{" (${text} ": " ${value} (", " ${text} ": " ${value})*)? "}"`),
+  };
 }
 
 function pythonLiteral(value: unknown): string {

@@ -247,6 +247,29 @@ test("many required arguments come in the order of the schema", () => {
   expect([call(keys), call([...keys].reverse())].map((text) => accepted(rule, text))).toEqual(["whole", null]);
 });
 
+/** Other spellings of the same call, which models write at times. */
+test.each<[string, string]>([
+  ["qwen-coder", CALLS["qwen-coder"]!.replace("<tool_call>\n", "")],
+  ["kimi", CALLS.kimi!.replace("<|tool_calls_section_begin|>", "").replace("<|tool_calls_section_end|>", "")],
+  ["deepseek", CALLS.deepseek!.replace("\n```<", "```<")],
+  ["harmony", CALLS.harmony!.replace("commentary", "analysis")],
+  ["harmony", ' to=functions.get_weather<|channel|>analysis <|constrain|>json<|message|>{"city": "Paris"}'],
+  ["pythonic", '[get_weather(city="Paris", more={"k": [True, null]})]'],
+])("%s: the grammar accepts %s", (name, call) => {
+  expect(read(name, call, [CITY]).calls).toMatchObject([{ name: "get_weather" }]);
+  expect(accepted(ruleOf(name, REQUIRED), call)).toBe("whole");
+});
+
+test("an object and a list of any items are Python literals", () => {
+  const properties = { map: { type: "object" }, list: { type: "array" } };
+  const tool = { type: "function" as const, function: { name: "f", parameters: { properties, required: ["map"] } } };
+  const call = '[f(map={"a": True, "b": {"c": None}}, list=[1, "x"])]';
+  expect(accepted(ruleOf("pythonic", { ...REQUIRED, callable: [tool] }), call)).toBe("whole");
+  expect(read("pythonic", call, [tool]).calls).toMatchObject([
+    { arguments: '{"map": {"a": true, "b": {"c": null}}, "list": [1, "x"]}' },
+  ]);
+});
+
 test("Mistral's calls may have an id of nine letters and digits behind their arguments", () => {
   const rule = ruleOf("mistral", REQUIRED);
   const call = (id: string) => CALLS.mistral!.replace('"}}]', `"}, "id": "${id}"}]`);

@@ -8,7 +8,7 @@ import type { ThinkingTraits } from "./reasoning-effort.ts";
 import { type Guard, type PromptPiece, SpecialTokenEscaping } from "./special-token-escaping.ts";
 import { SpecialTokens } from "./special-tokens.ts";
 import { strftime } from "./strftime.ts";
-import { templateMessages } from "./template-messages.ts";
+import { type TemplateMessage, templateMessages } from "./template-messages.ts";
 import { reasoningTags, type TemplateTraits, templateTraits } from "./template-traits.ts";
 import { functionVariables } from "./template-trial.ts";
 import { chosenFormat, FALLBACK_FORMAT } from "./tool-format-choice.ts";
@@ -49,6 +49,15 @@ export interface RenderedPrompt {
   startsWithBos: boolean;
   /** True when the prompt ends with an open reasoning tag: the first generated text is reasoning. */
   startsInReasoning: boolean;
+}
+
+/** Messages and tools in the form that a template accepts. */
+export interface AdaptedChat {
+  messages: TemplateMessage[];
+  /** Empty or null for none, as the template accepts. */
+  tools: unknown[] | null;
+  /** Further variables that list the tools. */
+  listed: Record<string, unknown>;
 }
 
 /** The messages can't be rendered. */
@@ -130,23 +139,7 @@ export class ChatTemplate {
         throw new TemplateError("invalid_value", "chat_template_kwargs", `The template sets '${name}' itself.`);
       }
     }
-    if (tools.length > 0 && this.toolRefusal !== null) {
-      throw new TemplateError("template_error", "tools", this.toolRefusal);
-    }
-    const example = this.#traits.calls ? this.toolFormat.example : undefined;
-    if (tools.length > 0 && !this.#traits.tools && !example && this.toolFormat.name !== FALLBACK_FORMAT) {
-      throw new TemplateError(
-        "invalid_value",
-        "tools",
-        `The model's chat template takes no tools, and --tool-format ${this.toolFormat.name} has no prompt of its own; ` +
-          `${FALLBACK_FORMAT} has.`,
-      );
-    }
-    const shaped = templateMessages(messages, this.#traits, tools, example);
-    const { describedArguments, noTools, functions } = this.#traits;
-    const rendered =
-      tools.length > 0 && this.#traits.tools ? tools.map((tool) => templateTool(tool, describedArguments)) : noTools;
-    const listed = functions ? functionVariables(rendered ?? [], strftime(now, FUNCTIONS_TIME)) : {};
+    const { messages: shaped, tools: rendered, listed } = this.adapted(messages, tools, now);
     const userText = JSON.stringify([shaped, variables, rendered, listed]);
     const escaping = new SpecialTokenEscaping(this.#tokens, this.#template.source, userText);
     const guarded = (guard: Guard) => ({
@@ -163,6 +156,34 @@ export class ChatTemplate {
     } catch (error) {
       throw templateError(error, escaping);
     }
+  }
+
+  /**
+   * The messages and tools in the form that the template accepts.
+   *
+   * @throws TemplateError
+   */
+  adapted(messages: ChatMessage[], tools: readonly FunctionTool[], now: Date): AdaptedChat {
+    if (tools.length > 0 && this.toolRefusal !== null) {
+      throw new TemplateError("template_error", "tools", this.toolRefusal);
+    }
+    const example = this.#traits.calls ? this.toolFormat.example : undefined;
+    if (tools.length > 0 && !this.#traits.tools && !example && this.toolFormat.name !== FALLBACK_FORMAT) {
+      throw new TemplateError(
+        "invalid_value",
+        "tools",
+        `The model's chat template takes no tools, and --tool-format ${this.toolFormat.name} has no prompt of its own; ` +
+          `${FALLBACK_FORMAT} has.`,
+      );
+    }
+    const { describedArguments, noTools, functions } = this.#traits;
+    const described =
+      tools.length > 0 && this.#traits.tools ? tools.map((tool) => templateTool(tool, describedArguments)) : noTools;
+    return {
+      messages: templateMessages(messages, this.#traits, tools, example),
+      tools: described,
+      listed: functions ? functionVariables(described ?? [], strftime(now, FUNCTIONS_TIME)) : {},
+    };
   }
 
   #rendered(guarded: (guard: Guard) => Record<string, unknown>, now: Date): string {

@@ -41,14 +41,17 @@ export function numberRule(
   const at = others[0]?.path ?? path;
   const name = whole ? "integer" : "number";
   return enforceable(at, () => {
-    const limits = others.map(({ divisor, not }) => (not ? multiples(divisor).not() : multiples(divisor)));
+    const limits = others.map(({ divisor, not }) => {
+      const texts = multiples(divisor, grammar);
+      return not ? texts.not() : texts;
+    });
     const counted = limits.reduce((states, { size }) => states * size, 1) <= MOST_COUNTED;
     // A number that a reader rounds may be another multiple, or an excluded value.
     const exact = { ...bounds, min: Math.max(bounds.min ?? -EXACT, -EXACT), max: Math.min(bounds.max ?? EXACT, EXACT) };
     const integersWithin = bounded || counted ? withinBounds(exact, true, clauses) : WHOLE;
-    let texts = Dfa.of(whole ? integersWithin : bounded ? withinBounds(bounds, false, clauses) : DECIMALS);
+    let texts = Dfa.of(whole ? integersWithin : bounded ? withinBounds(bounds, false, clauses) : DECIMALS, grammar);
     for (const limit of limits) texts = texts.and(limit);
-    if (excluded.length > 0) texts = texts.and(Dfa.of(excluded.map(spellings).join(" | ")).not());
+    if (excluded.length > 0) texts = texts.and(Dfa.of(excluded.map(spellings).join(" | "), grammar).not());
     if (texts.empty) throw new NoValue(at, "no number matches it and the keywords beside it.");
     return texts.rule(grammar, name, (set) => set.gbnf);
   });

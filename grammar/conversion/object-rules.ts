@@ -31,7 +31,7 @@ export function objectRule(
   allowedNames: (parts: readonly Part[]) => AllowedNames,
 ): string {
   const { space, comma } = grammar.json;
-  const shape = new ObjectShape(clauses);
+  const shape = new ObjectShape(clauses, grammar);
   const allowed = allowedNames(shape.propertyNames);
   if ((allowed.listed?.length ?? 0) > MOST_NAMES) {
     throw new UnsupportedSchema(shape.propertyNames[0]!.path, `there are more than ${MOST_NAMES} names.`);
@@ -93,7 +93,7 @@ function otherMembers(
     const at = path ?? shape.propertyNames[0]?.path ?? [];
     const rest = enforceable(at, () => {
       const limited = texts === null ? allowed! : allowed === null ? texts : texts.and(allowed);
-      return names.length === 0 ? limited : limited.and(Dfa.of(names.map(literal).join(" | ")).not());
+      return names.length === 0 ? limited : limited.and(Dfa.of(names.map(literal).join(" | "), grammar).not());
     });
     if (rest.empty) continue;
     const name = rest.rule(grammar, "name", (set) => grammar.json.charOf(set));

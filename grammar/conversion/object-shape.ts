@@ -1,4 +1,5 @@
 import { Dfa } from "../language/dfa.ts";
+import type { Work } from "../language/work.ts";
 import { count } from "../schema/keyword-numbers.ts";
 import type { SchemaPath } from "../schema/keywords.ts";
 import { type Clause, type Part, part } from "../schema/part.ts";
@@ -30,6 +31,7 @@ export class ObjectShape {
   readonly propertyNames: readonly Part[];
   /** Names that match none of the patterns may occur besides `names`. */
   readonly open: boolean;
+  readonly #work: Work;
   readonly #properties: readonly Properties[];
   /** Names that the schema itself has, rather than a negation. */
   readonly #own: ReadonlySet<string>;
@@ -38,7 +40,8 @@ export class ObjectShape {
    * As in OpenAI's strict schemas and in llama.cpp, a schema with `properties` and without `additionalProperties` allows
    * no others.
    */
-  constructor(clauses: readonly Clause[]) {
+  constructor(clauses: readonly Clause[], work: Work) {
+    this.#work = work;
     const required = new Map<string, SchemaPath>();
     const own = new Set<string>();
     let least = 0;
@@ -57,7 +60,10 @@ export class ObjectShape {
     this.least = least;
     this.most = most;
     this.#own = own;
-    this.#properties = [...clauses.map(propertiesOf), ...clauses.flatMap((clause) => unevaluated(clause, clauses))];
+    this.#properties = [
+      ...clauses.map((clause) => propertiesOf(clause, work)),
+      ...clauses.flatMap((clause) => unevaluated(clause, clauses, work)),
+    ];
     this.propertyNames = clauses.flatMap(({ schema, path }) => {
       return schema.propertyNames === undefined ? [] : [part(schema.propertyNames, [...path, "propertyNames"])];
     });
@@ -77,6 +83,7 @@ export class ObjectShape {
 
   /** The parts of a property; null if it is not allowed. */
   partsOf(name: string): Part[] | null {
+    this.#work.spend(this.#properties.length);
     const allowed = this.open || this.#own.has(name) || this.#patterns.some(({ texts }) => texts.has(name));
     if (!allowed) return null;
     const parts = this.#properties.flatMap(({ named, patterns, others }) => {
@@ -120,7 +127,7 @@ export class ObjectShape {
   }
 }
 
-function propertiesOf({ schema, path }: Clause): Properties {
+function propertiesOf({ schema, path }: Clause, work: Work): Properties {
   const { additionalProperties } = schema;
   return {
     named: new Map(
@@ -133,7 +140,7 @@ function propertiesOf({ schema, path }: Clause): Properties {
     ),
     patterns: schemaMap(schema, "patternProperties", path).map(([pattern, one, at]) => ({
       pattern,
-      texts: enforceable(at, () => Dfa.of(patternTexts(pattern, at))),
+      texts: enforceable(at, () => Dfa.of(patternTexts(pattern, at), work)),
       part: part(one, at),
     })),
     others: additionalProperties === undefined ? null : part(additionalProperties, [...path, "additionalProperties"]),
@@ -141,9 +148,11 @@ function propertiesOf({ schema, path }: Clause): Properties {
 }
 
 /** What `unevaluatedProperties` says of the names that no schema beside or within its own one describes. */
-function unevaluated({ schema, path }: Clause, clauses: readonly Clause[]): Properties[] {
+function unevaluated({ schema, path }: Clause, clauses: readonly Clause[], work: Work): Properties[] {
   if (schema.unevaluatedProperties === undefined) return [];
-  const beside = clauses.filter(({ scopes, derived }) => scopes.includes(schema) && !derived).map(propertiesOf);
+  const beside = clauses
+    .filter(({ scopes, derived }) => scopes.includes(schema) && !derived)
+    .map((clause) => propertiesOf(clause, work));
   const others = part(schema.unevaluatedProperties, [...path, "unevaluatedProperties"]);
   if (beside.some((one) => one.others !== null)) return [];
   const free = (one: Part) => ({ ...one, schema: true });

@@ -23,6 +23,9 @@ const MOST_DEPTH = 128;
 /** Most conversions of schemas. */
 const MOST_SCHEMAS = 10_000;
 const MOST_ENUM_VALUES = 1000;
+/** Units of work for a clause of a value, and the characters of a key for one unit. */
+const CLAUSE = 20;
+const KEY_CHARACTERS = 16;
 
 /**
  * Adds the rules of a JSON schema, whose local references are relative to it.
@@ -60,7 +63,7 @@ class SchemaRules {
     this.#grammar = grammar;
     this.#root = root;
     this.#options = options;
-    this.#check = new InstanceCheck(root);
+    this.#check = new InstanceCheck(root, grammar);
   }
 
   /** @throws UnsupportedSchema */
@@ -75,6 +78,7 @@ class SchemaRules {
   /** The right-hand side for the values that match all parts. */
   readonly #convert = (parts: readonly Part[]): string => {
     const key = parts.map((one) => this.#keyOf(one)).join();
+    this.#grammar.spend(key.length / KEY_CHARACTERS);
     const known = this.#converted.get(key);
     if (known !== undefined) return known;
     const outer = this.#converting.get(key);
@@ -85,7 +89,7 @@ class SchemaRules {
     const conversion: Conversion = { rule: null };
     this.#converting.set(key, conversion);
     try {
-      const body = this.#nested(parts, () => this.#value(parts, expand(this.#root, parts)));
+      const body = this.#nested(parts, () => this.#value(parts, expand(this.#root, parts, this.#grammar)));
       const rule = conversion.rule ?? (parts.length === 1 ? this.#shared(parts[0]!, body) : body);
       if (conversion.rule !== null) this.#grammar.define(rule, body);
       this.#converted.set(key, rule);
@@ -131,6 +135,7 @@ class SchemaRules {
 
   #value(parts: readonly Part[], { clauses, choices }: Expansion): string {
     if (clauses.every(({ schema }) => isFree(schema)) && choices.length === 0) return this.#grammar.json.value;
+    this.#grammar.spend(CLAUSE * clauses.length);
     const limits = new ValueLimits(clauses);
     const listed = this.#listed(limits, parts, clauses);
     if (listed !== null) return oneOf(listed.map((text) => this.#grammar.value(JSON.parse(text))));
@@ -175,7 +180,7 @@ class SchemaRules {
   /** One alternative, with everything else that a value has to match. */
   #beside(alternative: readonly Part[], parts: readonly Part[], { clauses, choices }: Expansion): string {
     return this.#nested(alternative, () => {
-      const more = expand(this.#root, alternative);
+      const more = expand(this.#root, alternative, this.#grammar);
       const all = { clauses: different([...clauses, ...more.clauses]), choices: [...more.choices, ...choices] };
       return this.#value([...parts, ...alternative], all);
     });
@@ -207,7 +212,7 @@ class SchemaRules {
   /** The values that match parts, as texts; null if their schemas do not list them. */
   readonly #values = (parts: readonly Part[]): string[] | null => {
     try {
-      const { clauses } = expand(this.#root, parts);
+      const { clauses } = expand(this.#root, parts, this.#grammar);
       const limits = new ValueLimits(clauses);
       const listed = this.#listed(limits, parts, clauses);
       if (listed !== null) return listed;
@@ -226,7 +231,11 @@ class SchemaRules {
     if (parts.length === 0) return { listed: null, texts: null, has: () => true };
     const has = (name: string) => parts.every((one) => this.#check.matches(name, one));
     try {
-      const { clauses, choices } = expand(this.#root, [...parts, part({ type: "string" }, parts[0]!.path)]);
+      const { clauses, choices } = expand(
+        this.#root,
+        [...parts, part({ type: "string" }, parts[0]!.path)],
+        this.#grammar,
+      );
       const limits = new ValueLimits(clauses);
       const listed = this.#listed(limits, parts, clauses);
       if (listed !== null) {
@@ -235,7 +244,7 @@ class SchemaRules {
       }
       if (choices.length > 0) throw new UnsupportedSchema(parts[0]!.path, "alternatives of names cannot be enforced.");
       const excluded = limits.excluded.filter((value) => typeof value === "string");
-      return { listed: null, texts: nameTexts(clauses, excluded, parts[0]!.path), has };
+      return { listed: null, texts: nameTexts(this.#grammar, clauses, excluded, parts[0]!.path), has };
     } catch (error) {
       if (error instanceof NoValue) return { listed: [], texts: null, has: () => false };
       throw error;

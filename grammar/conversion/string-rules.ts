@@ -4,6 +4,7 @@ import { Dfa } from "../language/dfa.ts";
 import { FORMATS, formatBody } from "../language/formats.ts";
 import { SHORTER } from "../language/network-formats.ts";
 import { patternRule } from "../language/pattern.ts";
+import type { Work } from "../language/work.ts";
 import { count, MOST_REPETITIONS } from "../schema/keyword-numbers.ts";
 import type { SchemaPath } from "../schema/keywords.ts";
 import type { Clause } from "../schema/part.ts";
@@ -32,7 +33,7 @@ export function stringRule(
   excluded: readonly string[],
   path: SchemaPath,
 ): string {
-  const conditions = conditionsOf(clauses, excluded, path);
+  const conditions = conditionsOf(grammar, clauses, excluded, path);
   const [only] = conditions;
   if (only === undefined) return grammar.json.string;
   if (conditions.length === 1) return grammar.rule("string", `"\\"" ${only.rule(grammar)} "\\""`);
@@ -55,8 +56,13 @@ function shorterFormat([format, length, ...others]: readonly Condition[]): strin
 }
 
 /** The names of properties that match all clauses; null for all names. */
-export function nameTexts(clauses: readonly Clause[], excluded: readonly string[], path: SchemaPath): Dfa | null {
-  const conditions = conditionsOf(clauses, excluded, path);
+export function nameTexts(
+  work: Work,
+  clauses: readonly Clause[],
+  excluded: readonly string[],
+  path: SchemaPath,
+): Dfa | null {
+  const conditions = conditionsOf(work, clauses, excluded, path);
   return conditions.length === 0 ? null : stringTexts(conditions);
 }
 
@@ -70,14 +76,21 @@ function stringTexts(conditions: readonly Condition[]): Dfa {
   });
 }
 
-function conditionsOf(clauses: readonly Clause[], excluded: readonly string[], path: SchemaPath): Condition[] {
-  const conditions = clauses.flatMap(textConditions);
-  if (excluded.length > 0) conditions.push(automaton(path, () => Dfa.of(excluded.map(literal).join(" | ")).not()));
-  const length = lengthCondition(clauses);
+function conditionsOf(
+  work: Work,
+  clauses: readonly Clause[],
+  excluded: readonly string[],
+  path: SchemaPath,
+): Condition[] {
+  const conditions = clauses.flatMap((clause) => textConditions(work, clause));
+  if (excluded.length > 0) {
+    conditions.push(automaton(path, () => Dfa.of(excluded.map(literal).join(" | "), work).not()));
+  }
+  const length = lengthCondition(work, clauses);
   return length === null ? conditions : [...conditions, length];
 }
 
-function textConditions({ schema, path }: Clause): Condition[] {
+function textConditions(work: Work, { schema, path }: Clause): Condition[] {
   const conditions: Condition[] = [];
   const { pattern } = schema;
   const format = typeof schema.format === "string" && FORMATS.has(schema.format) ? schema.format : null;
@@ -87,7 +100,7 @@ function textConditions({ schema, path }: Clause): Condition[] {
     conditions.push({
       path: [...path, "format"],
       body,
-      texts: () => Dfa.of(body),
+      texts: () => Dfa.of(body, work),
       rule: (grammar) => grammar.rule(format, body),
     });
   }
@@ -96,7 +109,7 @@ function textConditions({ schema, path }: Clause): Condition[] {
     const texts = patternTexts(pattern, at);
     conditions.push({
       path: at,
-      texts: () => Dfa.of(texts),
+      texts: () => Dfa.of(texts, work),
       rule: (grammar) => {
         const written = patternRule(String(pattern), (set) => grammar.json.charOf(set), MOST_REPETITIONS);
         return grammar.rule("pattern", written);
@@ -106,7 +119,7 @@ function textConditions({ schema, path }: Clause): Condition[] {
   const excluded = negated(schema).pattern;
   if (excluded !== undefined) {
     const at = [...path, "not", "pattern"];
-    conditions.push(automaton(at, () => Dfa.of(patternTexts(excluded, at)).not()));
+    conditions.push(automaton(at, () => Dfa.of(patternTexts(excluded, at), work).not()));
   }
   return conditions;
 }
@@ -119,7 +132,7 @@ function automaton(path: SchemaPath, texts: () => Dfa): Condition {
   return { path, texts, rule };
 }
 
-function lengthCondition(clauses: readonly Clause[]): Condition | null {
+function lengthCondition(work: Work, clauses: readonly Clause[]): Condition | null {
   let least = 0;
   let most: number | null = null;
   let at: SchemaPath = [];
@@ -135,7 +148,7 @@ function lengthCondition(clauses: readonly Clause[]): Condition | null {
   return {
     path: at,
     lengths: { least, most },
-    texts: () => Dfa.of(`${CodePoints.all.gbnf}${times}`),
+    texts: () => Dfa.of(`${CodePoints.all.gbnf}${times}`, work),
     rule: (grammar) => `${grammar.json.char}${times}`,
   };
 }

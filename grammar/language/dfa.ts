@@ -2,10 +2,13 @@ import { CodePoints, type Range } from "../gbnf/code-points.ts";
 import { Nfa } from "./nfa.ts";
 import type { Rules } from "./rules.ts";
 import { TooManyStates } from "./too-many-states.ts";
+import type { Work } from "./work.ts";
 
 /** Most states of one set of texts, before those that lead nowhere are left out, and after it: each becomes a rule. */
 const MOST_VISITED = 10_000;
 const MOST_STATES = 3000;
+/** Units of work for one edge: it is kept in memory too. */
+const EDGE = 8;
 
 /** The state after a character of a range. */
 type Edge<T> = readonly [from: number, to: number, state: T];
@@ -21,21 +24,23 @@ interface State<T> {
  */
 export class Dfa {
   readonly #states: readonly State<number>[];
+  readonly #work: Work;
 
   /** @param states without those that lead nowhere; none for no text */
-  private constructor(states: readonly State<number>[]) {
+  private constructor(states: readonly State<number>[], work: Work) {
     if (states.length > MOST_STATES) throw new TooManyStates();
     this.#states = states;
+    this.#work = work;
   }
 
   /** The texts of a right-hand side in GBNF without references to rules. */
-  static of(gbnf: string): Dfa {
-    const nfa = new Nfa(gbnf);
-    return Dfa.ofMachine(nfa.start, (nodes) => ({ accepts: nfa.accepts(nodes), edges: nfa.edges(nodes) }));
+  static of(gbnf: string, work: Work): Dfa {
+    const nfa = new Nfa(gbnf, work);
+    return Dfa.ofMachine(nfa.start, (nodes) => ({ accepts: nfa.accepts(nodes), edges: nfa.edges(nodes) }), work);
   }
 
   /** The texts that lead from `start` to an accepting state. States are compared as JSON. */
-  static ofMachine<T>(start: T, visit: (state: T) => State<T>): Dfa {
+  static ofMachine<T>(start: T, visit: (state: T) => State<T>, work: Work): Dfa {
     const ids = new Map<string, number>([[JSON.stringify(start), 0]]);
     const found = [start];
     const idOf = (state: T): number => {
@@ -49,9 +54,13 @@ export class Dfa {
     const states: State<number>[] = [];
     for (let i = 0; i < found.length; i++) {
       const { accepts, edges } = visit(found[i]!);
-      states.push({ accepts, edges: edges.map(([from, to, state]) => [from, to, idOf(state)]) });
+      work.spend(1 + EDGE * edges.length);
+      // The edges of a large character class lead to one state.
+      const known = new Map<T, number>();
+      for (const [, , state] of edges) if (!known.has(state)) known.set(state, idOf(state));
+      states.push({ accepts, edges: edges.map(([from, to, state]) => [from, to, known.get(state)!]) });
     }
-    return new Dfa(trimmed(states));
+    return new Dfa(trimmed(states), work);
   }
 
   /** Number of states. */
@@ -77,22 +86,23 @@ export class Dfa {
   and(other: Dfa): Dfa {
     if (this.empty) return this;
     if (other.empty) return other;
-    return Dfa.ofMachine([0, 0], ([i, j]) => {
+    const visit = ([i, j]: number[]): State<number[]> => {
       const [one, two] = [this.#states[i!]!, other.#states[j!]!];
+      this.#work.spend(one.edges.length + two.edges.length);
       return { accepts: one.accepts && two.accepts, edges: common(one.edges, two.edges) };
-    });
+    };
+    return Dfa.ofMachine([0, 0], visit, this.#work);
   }
 
   /** All other texts. */
   not(): Dfa {
     const beyond = this.#states.length;
-    return Dfa.ofMachine(0, (i) => {
+    const visit = (i: number): State<number> => {
       const { accepts, edges } = this.#states[i] ?? { accepts: false, edges: [] };
-      return {
-        accepts: !accepts,
-        edges: [...edges, ...gaps(edges).map(([from, to]): Edge<number> => [from, to, beyond])],
-      };
-    });
+      const others = gaps(edges).map(([from, to]): Edge<number> => [from, to, beyond]);
+      return { accepts: !accepts, edges: [...edges, ...others].sort((a, b) => a[0] - b[0]) };
+    };
+    return Dfa.ofMachine(0, visit, this.#work);
   }
 
   /**
@@ -126,10 +136,12 @@ function byState(edges: readonly Edge<number>[]): Map<number, Range[]> {
 
 function common(one: readonly Edge<number>[], two: readonly Edge<number>[]): Edge<number[]>[] {
   const edges: Edge<number[]>[] = [];
-  for (const [from, to, i] of one) {
-    for (const [low, high, j] of two) {
-      if (low <= to && from <= high) edges.push([Math.max(from, low), Math.min(to, high), [i, j]]);
-    }
+  for (let i = 0, j = 0; i < one.length && j < two.length; ) {
+    const [from, to, left] = one[i]!;
+    const [low, high, right] = two[j]!;
+    if (low <= to && from <= high) edges.push([Math.max(from, low), Math.min(to, high), [left, right]]);
+    if (to < high) i++;
+    else j++;
   }
   return edges;
 }

@@ -1,5 +1,6 @@
 import { Dfa } from "./dfa.ts";
 import { TooManyStates } from "./too-many-states.ts";
+import type { Work } from "./work.ts";
 
 /** Most decimals of a divisor. */
 const MOST_DECIMALS = 15;
@@ -24,7 +25,7 @@ interface Reading {
  * @param divisor greater than 0
  * @throws TooManyStates
  */
-export function multiples(divisor: number): Dfa {
+export function multiples(divisor: number, work: Work): Dfa {
   const { digits, decimals } = decimalOf(divisor);
   if (decimals > MOST_DECIMALS) throw new TooManyStates();
   const zeros = /0*$/.exec(digits)![0].length;
@@ -62,14 +63,15 @@ export function multiples(divisor: number): Dfa {
     return padded.zeros === zeros && padded.remainder === 0;
   };
   const start: Reading = { at: "start", remainder: 0, zeros: 0, decimals: 0 };
-  return Dfa.ofMachine(start, (state) => ({
+  const visit = (state: Reading) => ({
     accepts: isMultiple(state),
     edges: ["-", ".", ...DIGITS].flatMap((char): [number, number, Reading][] => {
       const to = next(state, char);
       const point = char.charCodeAt(0);
       return to === null ? [] : [[point, point, to]];
     }),
-  }));
+  });
+  return Dfa.ofMachine(start, visit, work);
 }
 
 /** The digits of a number as a whole one, and how many of them are decimals. */

@@ -1,5 +1,7 @@
+import type { Work } from "./work.ts";
+
 /** Collects the rules of a grammar. */
-export interface Rules {
+export interface Rules extends Work {
   /** Adds a rule. @returns its name: the given one, with a number if it is taken */
   rule(name: string, body: string): string;
   /** Reserves the name of a rule that is defined later. */

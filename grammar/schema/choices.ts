@@ -1,19 +1,18 @@
+import type { Work } from "../language/work.ts";
 import { disjoint } from "./disjoint.ts";
 import type { SchemaPath } from "./keywords.ts";
-import { isAtomic, negation } from "./negation.ts";
+import { checkOneOf, isAtomic, negation } from "./negation.ts";
 import { type Choice, type Clause, derived, type Part, within } from "./part.ts";
 import { nameList, schemaList, schemaMap } from "./schema-lists.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
-/** Most schemas of a `oneOf`: each is compared with every other. */
-const MOST_ONE_OF = 256;
 /** Most schemas of a `oneOf` that may overlap: each excludes every other. */
 const MOST_OVERLAPPING = 8;
 
 type Resolve = (reference: unknown, from: Part) => Part;
 
 /** The choices that the keywords of a clause make. @throws UnsupportedSchema */
-export function choicesOf(clause: Clause, resolve: Resolve): Choice[] {
+export function choicesOf(clause: Clause, resolve: Resolve, work: Work): Choice[] {
   const { schema, path } = clause;
   const choices: Choice[] = [];
   const add = (at: SchemaPath, alternatives: Part[][]) => choices.push({ path: at, alternatives });
@@ -24,7 +23,7 @@ export function choicesOf(clause: Clause, resolve: Resolve): Choice[] {
       branches(clause, "anyOf").map((branch) => [branch]),
     );
   }
-  if (schema.oneOf !== undefined) add([...path, "oneOf"], exclusive(clause, resolve));
+  if (schema.oneOf !== undefined) add([...path, "oneOf"], exclusive(clause, resolve, work));
   if (schema.if !== undefined && (schema.then !== undefined || schema.else !== undefined)) {
     const { then = true, else: otherwise = true } = schema;
     add(
@@ -61,12 +60,11 @@ function branches(clause: Clause, keyword: string): Part[] {
 }
 
 /** The alternatives of `oneOf`. Those that may overlap exclude each other. */
-function exclusive(clause: Clause, resolve: Resolve): Part[][] {
+function exclusive(clause: Clause, resolve: Resolve, work: Work): Part[][] {
   const at = [...clause.path, "oneOf"];
   const all = branches(clause, "oneOf");
-  if (all.length > MOST_ONE_OF) {
-    throw new UnsupportedSchema(at, `at most ${MOST_ONE_OF} schemas can be compared with one another.`);
-  }
+  checkOneOf(all, at);
+  work.spend(all.length ** 2);
   const target = (schema: unknown) => targetOf(schema, clause, resolve);
   if (
     disjoint(

@@ -1,5 +1,6 @@
+import type { Work } from "../language/work.ts";
 import { choicesOf } from "./choices.ts";
-import { assertions, isSchemaObject, type JsonSchema, UNENFORCEABLE } from "./keywords.ts";
+import { assertions, isSchemaObject, type JsonSchema, type SchemaObject, UNENFORCEABLE } from "./keywords.ts";
 import { type Choice, type Clause, isFree, type Part, within } from "./part.ts";
 import { schemaList } from "./schema-lists.ts";
 import { resolvePointer } from "./schema-reference.ts";
@@ -7,6 +8,8 @@ import { NoValue, UnsupportedSchema } from "./unsupported-schema.ts";
 
 /** Most schemas that one value has to match. */
 const MOST_PARTS = 2000;
+/** Units of work for one of them, and for each reference that led to it. */
+const PART = 20;
 
 /** All that a value has to match: clauses, and one alternative of every choice. */
 export interface Expansion {
@@ -20,14 +23,15 @@ export interface Expansion {
  *
  * @throws UnsupportedSchema, NoValue
  */
-export function expand(root: JsonSchema, parts: readonly Part[]): Expansion {
+export function expand(root: JsonSchema, parts: readonly Part[], work: Work): Expansion {
   const clauses: Clause[] = [];
   const choices: Choice[] = [];
   let visited = 0;
   const resolve = (reference: unknown, from: Part): Part => followed(root, reference, from);
   const visit = (part: Part): void => {
     if (++visited > MOST_PARTS) throw new UnsupportedSchema(part.path, "it combines too many schemas.");
-    const { schema, path } = part;
+    const { schema, path, following } = part;
+    work.spend(PART * (1 + following.length));
     if (schema === false) throw new NoValue(path, "no value matches 'false'.");
     if (isFree(schema)) return;
     if (!isSchemaObject(schema)) throw new UnsupportedSchema(path, "expected an object or a boolean.");
@@ -38,7 +42,7 @@ export function expand(root: JsonSchema, parts: readonly Part[]): Expansion {
     if (schema.$ref !== undefined) visit(resolve(schema.$ref, outer));
     for (const [one, at] of schemaList(schema, "allOf", path)) visit(within(outer, one, at));
     clauses.push({ ...outer, schema });
-    choices.push(...choicesOf({ ...outer, schema }, resolve));
+    choices.push(...choicesOf({ ...outer, schema }, resolve, work));
   };
   for (const part of parts) visit(part);
   return { clauses: different(clauses), choices };
@@ -55,10 +59,12 @@ export function followed(root: JsonSchema, reference: unknown, from: Part): Part
 
 /** Without repeated schemas: the same base may be referred to several times. */
 export function different(clauses: readonly Clause[]): Clause[] {
-  return clauses.filter((one, i) => {
-    return !clauses.slice(0, i).some((other) => {
-      return other.schema === one.schema && other.derived === one.derived && sameScopes(one, other);
-    });
+  const bySchema = new Map<SchemaObject, Clause[]>();
+  return clauses.filter((one) => {
+    const before = bySchema.get(one.schema) ?? [];
+    if (before.some((other) => other.derived === one.derived && sameScopes(one, other))) return false;
+    bySchema.set(one.schema, [...before, one]);
+    return true;
   });
 }
 

@@ -1,5 +1,5 @@
 import { count } from "./keyword-numbers.ts";
-import { assertions, isSchemaObject, type SchemaObject } from "./keywords.ts";
+import { assertions, isSchemaObject, type SchemaObject, type SchemaPath } from "./keywords.ts";
 import { derived, type Part } from "./part.ts";
 import { nameList, schemaList, schemaMap } from "./schema-lists.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
@@ -10,6 +10,15 @@ type Alternatives = Part[][];
 
 /** Keywords whose negation stays a `not` of one keyword, which the rules of the types enforce. */
 const ATOMIC: readonly string[] = ["const", "enum", "multipleOf", "pattern"];
+
+/** Most schemas of a `oneOf`: each is compared with every other. */
+const MOST_ONE_OF = 256;
+
+/** @throws UnsupportedSchema for a `oneOf` of too many schemas */
+export function checkOneOf(schemas: readonly unknown[], path: SchemaPath): void {
+  if (schemas.length <= MOST_ONE_OF) return;
+  throw new UnsupportedSchema(path, `at most ${MOST_ONE_OF} schemas can be compared with one another.`);
+}
 
 /** True for `not` with one keyword that the rules of the types enforce as it is. */
 export function isAtomic(negated: unknown): negated is SchemaObject {
@@ -49,6 +58,7 @@ function failing(keyword: string, schema: SchemaObject, negated: Part, resolve: 
       return only(...schemaList(schema, keyword, path).map(([one]) => ({ not: one })));
     case "oneOf": {
       const all = schemaList(schema, keyword, path).map(([one]) => one);
+      checkOneOf(all, path);
       const pairs = all.flatMap((one, i) => all.slice(i + 1).map((other) => ({ allOf: [one, other] })));
       return [...only(...all.map((one) => ({ not: one }))), ...each(pairs)];
     }

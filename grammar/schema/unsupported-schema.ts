@@ -19,9 +19,9 @@ export class NoValue extends UnsupportedSchema {
   override readonly name = "NoValue";
 }
 
-/** The grammar of one or more schemas is too large. */
+/** The grammar of one or more schemas is too large, or takes too much work. */
 export class GrammarTooLarge extends UnsupportedSchema {
   constructor() {
-    super([], "its grammar is too large.");
+    super([], "its grammar is too large, or takes too long to make.");
   }
 }

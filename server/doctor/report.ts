@@ -35,11 +35,7 @@ export function reportText({ ok, version, machine, models }: DoctorReport): stri
     ]),
   );
   for (const model of models) {
-    if (model.ok) lines.push(...factsText(model.facts, model.loadMs, machine, model.warnings));
-    else
-      lines.push(
-        ...table(`Model ${model.model}: failed`, [["reason", model.reason.replaceAll("\n", "\n              ")]]),
-      );
+    lines.push(...modelText(model, machine));
     if (model.advice !== null) {
       lines.push(
         ...table(
@@ -53,6 +49,12 @@ export function reportText({ ok, version, machine, models }: DoctorReport): stri
   }
   lines.push(ok ? "All checks passed." : WHAT_TO_DO);
   return `${lines.join("\n")}\n`;
+}
+
+/** The lines on a model and its memory, or on why it cannot be loaded. */
+export function modelText(model: ModelResult, machine: Machine): string[] {
+  if (model.ok) return factsText(model.facts, model.loadMs, machine, model.warnings);
+  return table(`Model ${model.model}: failed`, [["reason", model.reason.replaceAll("\n", "\n              ")]]);
 }
 
 function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings: readonly string[]): string[] {
@@ -70,6 +72,7 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
       ["kind", `${facts.description} (${facts.architecture}, ${facts.parameters.toLocaleString("en-US")} parameters)`],
       ["context", `${count(facts.context)} tokens; trained for ${count(facts.trainedContext)}`],
       ["vocabulary", count(facts.vocabulary)],
+      ["tool calls", facts.toolFormat === "" ? "none" : facts.toolFormat],
       ["template", facts.chatTemplate ? "from the model file" : "none; ChatML is used instead"],
       [
         "attention",

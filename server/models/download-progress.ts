@@ -91,15 +91,17 @@ class Rate {
 }
 
 function describe(done: number, total: number, perSecond: number): string {
-  const parts = [total > 0 ? `${Math.floor((done / total) * 100)} %, ${bytes(done)} of ${bytes(total)}` : bytes(done)];
+  const parts = [
+    total > 0 ? `${Math.floor((done / total) * 100)} %, ${bytesText(done)} of ${bytesText(total)}` : bytesText(done),
+  ];
   if (perSecond > 0) {
-    parts.push(`${bytes(perSecond)}/s`);
+    parts.push(`${bytesText(perSecond)}/s`);
     if (total > done) parts.push(`${duration((total - done) / perSecond)} left`);
   }
   return parts.join(", ");
 }
 
-function bytes(count: number): string {
+export function bytesText(count: number): string {
   if (count >= 1e9) return `${(count / 1e9).toFixed(2)} GB`;
   if (count >= 1e6) return `${(count / 1e6).toFixed(1)} MB`;
   return count >= 1e4 ? `${Math.round(count / 1e3)} kB` : `${Math.round(count)} bytes`;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 
@@ -41,6 +41,22 @@ export async function readRecord(folder: string, uri: string): Promise<DownloadR
     if (other !== null && other.uri !== uri && other.files.some((file) => own.has(file.name))) return null;
   }
   return record;
+}
+
+/** The records of all downloads whose files are complete. */
+export async function readRecords(folder: string): Promise<DownloadRecord[]> {
+  const records: DownloadRecord[] = [];
+  for (const name of await readdir(folder)) {
+    const record = NAME.test(name) ? await recordAt(join(folder, name)) : null;
+    if (record === null) continue;
+    const sizes = await Promise.all(record.files.map((file) => sizeOf(join(folder, file.name))));
+    if (record.files.every(({ size }, i) => sizes[i] === size)) records.push(record);
+  }
+  return records;
+}
+
+export async function removeRecord(folder: string, uri: string): Promise<void> {
+  await rm(recordPath(folder, uri), { force: true });
 }
 
 export async function writeRecord(folder: string, record: DownloadRecord): Promise<void> {

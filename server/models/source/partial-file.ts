@@ -130,6 +130,12 @@ export async function bytesKept(path: string, announced: RemoteFile): Promise<nu
   return Math.min(state.bytes, state.done.length * state.pieceBytes);
 }
 
+/** Bytes of the file that are here. */
+export async function bytesReceived(path: string): Promise<number> {
+  const state = await readState(path);
+  return state === null ? 0 : Math.min(state.bytes, state.done.length * state.pieceBytes);
+}
+
 export async function removePartial(path: string): Promise<void> {
   for (const suffix of [".part.json", ".part.json.new", ".part"]) await rm(`${path}${suffix}`, { force: true });
 }

@@ -1,6 +1,8 @@
 import { Dfa } from "../language/dfa.ts";
 import { multiples } from "../language/multiples.ts";
 import { type Bounds, integers, numbers } from "../language/number-range.ts";
+import { TooManyStates } from "../language/too-many-states.ts";
+import type { Work } from "../language/work.ts";
 import { bound } from "../schema/keyword-numbers.ts";
 import type { SchemaObject, SchemaPath } from "../schema/keywords.ts";
 import type { Clause } from "../schema/part.ts";
@@ -15,6 +17,11 @@ const LEAST = 1e-6;
 const BOUNDS = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"] as const;
 /** Decimal numbers that a double tells apart from every number of fewer digits. */
 const DECIMALS = '"-"? ("0" | [1-9] [0-9]{0,7}) ("." [0-9]{1,7})?';
+/** The same with any number of whole digits beside as many decimals as leave 15 digits. */
+const SIGNIFICANT = `"-"? (${Array.from({ length: 15 }, (_, i) => {
+  const whole = i === 0 ? "[0-9]" : `[1-9] [0-9]{${i}}`;
+  return i === 14 ? whole : `${whole} ("." [0-9]{1,${14 - i}})?`;
+}).join(" | ")})`;
 /** Integers that a double represents exactly. */
 const EXACT = 10 ** 15 - 1;
 /** Integers of any length: their digits cannot be counted beside the remainders of a large divisor. */
@@ -48,13 +55,29 @@ export function numberRule(
     const counted = limits.reduce((states, { size }) => states * size, 1) <= MOST_COUNTED;
     // A number that a reader rounds may be another multiple, or an excluded value.
     const exact = { ...bounds, min: Math.max(bounds.min ?? -EXACT, -EXACT), max: Math.min(bounds.max ?? EXACT, EXACT) };
-    const integersWithin = bounded || counted ? withinBounds(exact, true, clauses) : WHOLE;
-    let texts = Dfa.of(whole ? integersWithin : bounded ? withinBounds(bounds, false, clauses) : DECIMALS, grammar);
-    for (const limit of limits) texts = texts.and(limit);
-    if (excluded.length > 0) texts = texts.and(Dfa.of(excluded.map(spellings).join(" | "), grammar).not());
+    const integersWithin = () => (bounded || counted ? withinBounds(exact, true, clauses) : WHOLE);
+    const numbersWithin = () => (bounded ? withinBounds(bounds, false, clauses) : DECIMALS);
+    const all = Dfa.of(whole ? integersWithin() : numbersWithin(), grammar);
+    const left = (texts: Dfa) => {
+      const within = limits.reduce((one, limit) => one.and(limit), texts);
+      return excluded.length === 0 ? within : within.and(Dfa.of(excluded.map(spellings).join(" | "), grammar).not());
+    };
+    const texts = whole || !bounded ? left(all) : exactly(all, left, grammar);
     if (texts.empty) throw new NoValue(at, "no number matches it and the keywords beside it.");
     return texts.rule(grammar, name, (set) => set.gbnf);
   });
+}
+
+/** Numbers of as many digits as a double tells apart: all of them, or those of few decimals where all take too many states. */
+function exactly(texts: Dfa, left: (texts: Dfa) => Dfa, work: Work): Dfa {
+  try {
+    return left(texts.and(Dfa.of(SIGNIFICANT, work)));
+  } catch (error) {
+    if (!(error instanceof TooManyStates)) throw error;
+    const fewer = left(texts.and(Dfa.of(DECIMALS, work)));
+    if (fewer.empty) throw error;
+    return fewer;
+  }
 }
 
 function withinBounds(bounds: Bounds, whole: boolean, clauses: readonly Clause[]): string {
@@ -74,11 +97,16 @@ function isInteger({ schema, path }: Clause): boolean {
 
 /** All ways in which the rules here write a number. */
 function spellings(value: number): string {
-  const [whole, fraction] = (Number.isInteger(value) ? String(BigInt(Math.abs(value))) : String(Math.abs(value))).split(
-    ".",
-  );
+  const [whole, fraction] = plain(Math.abs(value)).split(".");
   const sign = value === 0 ? '"-"?' : value < 0 ? '"-"' : "";
   return `${sign} "${whole}" ${fraction === undefined ? '("." "0"+)?' : `"." "${fraction}" "0"*`}`;
+}
+
+/** A number of 0 or more without an exponent. */
+function plain(value: number): string {
+  if (Number.isInteger(value)) return String(BigInt(value));
+  const [mantissa, exponent] = String(value).split("e-");
+  return exponent === undefined ? mantissa! : `0.${"0".repeat(Number(exponent) - 1)}${mantissa!.replace(".", "")}`;
 }
 
 interface Divisor {

@@ -244,6 +244,12 @@ const CASES: [string, JsonSchema, string[], string[]][] = [
     ["0.01", "12.5", "3", "1.10"],
     ["0.001", "-1", "1.015"],
   ],
+  [
+    "multiples within bounds that have no integer between them",
+    { type: "number", multipleOf: 0.25, minimum: 0.1, maximum: 0.9 },
+    ["0.25", "0.5", "0.750"],
+    ["0.1", "1", "0.3"],
+  ],
   ["two divisors", { type: "integer", allOf: [{ multipleOf: 4 }, { multipleOf: 6 }] }, ["12", "-24"], ["4", "6", "18"]],
   [
     "unique items of a few values",
@@ -274,6 +280,25 @@ const CASES: [string, JsonSchema, string[], string[]][] = [
   ["no integer", { type: ["number", "string"], not: { type: "integer" } }, ["1.5", '"a"'], ["1", "1.0"]],
   ["not a value", { type: "string", not: { enum: ["a", "ab"] } }, ['"b"', '"abc"', '""'], ['"a"', '"ab"', '"\\u0061"']],
   ["not a number", { type: "integer", not: { const: 5 } }, ["4", "55", "-5"], ["5"]],
+  [
+    "not a number that is written with an exponent",
+    { type: "number", not: { const: 1e-7 } },
+    ["0.000001", "1.0000001"],
+    ["0.0000001"],
+  ],
+  // A double has near 16 digits: a reader takes the last ones for a whole number.
+  [
+    "not an integer, within a bound",
+    { type: "number", minimum: 0, not: { multipleOf: 1 } },
+    ["0.5", "1234567890.125"],
+    ["1", "460912974990249.0154"],
+  ],
+  [
+    "not a number, within bounds",
+    { type: "number", minimum: 0.1, maximum: 0.30000000000000004, not: { const: 0.3 } },
+    ["0.1", "0.29999999999999"],
+    ["0.3", "0.29999999999999999"],
+  ],
   ["not a pattern", { type: "string", not: { pattern: "^/" } }, ['"a/"', '""'], ['"/a"', '"\\/a"']],
   ["not empty", { type: "array", not: { const: [] } }, ["[1]"], ["[]"]],
   [

@@ -13,6 +13,7 @@ import { reasoningTags, type TemplateTraits, templateTraits } from "./template-t
 import { functionVariables } from "./template-trial.ts";
 import { chosenFormat, FALLBACK_FORMAT } from "./tool-format-choice.ts";
 import { templateTool } from "./tool-prompt.ts";
+import { withTurnOpened } from "./turn-opening.ts";
 
 const CHATML =
   "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + (message.content or '') + '<|im_end|>\\n' }}" +
@@ -190,7 +191,10 @@ export class ChatTemplate {
     const { bos, eos } = this.#vocabulary;
     const defaults = { documents: null, add_generation_prompt: true };
     const own = { bos_token: bos, eos_token: eos };
-    const render = (values: Record<string, unknown>) => this.#template.render({ ...defaults, ...values, ...own }, now);
+    const plain = (values: Record<string, unknown>) => this.#template.render({ ...defaults, ...values, ...own }, now);
+    const { textBehindCalls } = this.#traits;
+    const render = (values: Record<string, unknown>) =>
+      textBehindCalls ? withTurnOpened(plain, values) : plain(values);
     const open = guarded("open");
     const closed = guarded("closed");
     const rendered = render(open);

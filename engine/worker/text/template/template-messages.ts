@@ -25,6 +25,7 @@ export type TemplateMessage = Record<string, unknown> & { role: string };
  * - where it accepts one call a message, each call has its own message, with its result;
  * - fields without a value are left out, since templates ask `'tool_calls' in message`;
  * - reasoning of earlier answers is in the field that the template reads, or left out;
+ * - where it takes results beside their calls, they are there, with the text that the model wrote after them;
  * - a tool call's arguments are parsed where the template expects an object, and its id is shortened where required;
  * - a result has the name of its tool.
  */
@@ -41,7 +42,8 @@ export function templateMessages(
   if (!traits.calls || (instructed && example === undefined)) shaped = withCallsAsText(shaped);
   else if (!traits.parallelCalls) shaped = withSingleCalls(shaped);
   if (instructed) shaped = withInstructions(shaped, toolInstructions(tools, example));
-  return (traits.system ? shaped : withoutSystem(shaped)).map((message) => templateMessage(message, traits));
+  const formed = (traits.system ? shaped : withoutSystem(shaped)).map((message) => templateMessage(message, traits));
+  return traits.toolResponses ? withToolResponses(formed) : formed;
 }
 
 /** @throws RequestRefusal for too many values for a template that expects objects */
@@ -106,6 +108,31 @@ function withSingleCalls(messages: ChatMessage[]): ChatMessage[] {
     });
   });
   return result;
+}
+
+/** Results that are JSON are passed as values. */
+function withToolResponses(messages: readonly TemplateMessage[]): TemplateMessage[] {
+  const result: TemplateMessage[] = [];
+  for (const message of messages) {
+    const last = result.at(-1);
+    const responses: unknown[] | null = Array.isArray(last?.tool_responses) ? last.tool_responses : null;
+    if (message.role === "tool" && responses !== null) {
+      responses.push({ name: message.name, response: jsonOrText(message.content) });
+    } else if (message.role === "assistant" && responses?.length && !last?.content && !message.tool_calls) {
+      last!.content = message.content;
+    } else result.push(message.tool_calls ? { ...message, tool_responses: [] } : message);
+  }
+  return result;
+}
+
+function jsonOrText(content: unknown): unknown {
+  if (typeof content !== "string") return content;
+  try {
+    const value: unknown = JSON.parse(content);
+    return isShallow(value, DEEPEST) ? value : content;
+  } catch {
+    return content;
+  }
 }
 
 function withoutSystem(messages: ChatMessage[]): ChatMessage[] {

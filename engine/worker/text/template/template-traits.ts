@@ -30,6 +30,10 @@ export interface TemplateTraits {
   calls: boolean;
   /** Its value for the content of a message that has calls and no text. */
   noContent: null | "";
+  /** True when it takes results as `tool_responses` of the message with their calls, and has no role for them (Gemma 4). */
+  toolResponses: boolean;
+  /** True when it renders the text of a message with calls behind their results (Gemma 4). */
+  textBehindCalls: boolean;
   /** True when it refuses ids of calls that are not nine letters or digits long. */
   shortCallIds: boolean;
   /** True when it renders all calls of a message. */
@@ -57,6 +61,8 @@ const DESCRIBED_TOOL = tool({ type: "string", description: "where" });
 const BARE_TOOL = tool({ type: "string" });
 /** Mistral's templates refuse an id that is not nine letters or digits long. */
 const SHORT_ID = "call00001";
+const SAID = "zebra-said";
+const UNKNOWN_ROLE = "zebra-role";
 /** Kimi K2 writes an id for the name of a call. */
 const KIMI_ID = `functions.${PROBE_CALL.name}:0`;
 
@@ -100,6 +106,7 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
   const bare = shows([QUESTION], ["zebra_tool"], [BARE_TOOL]);
   const described = bare || shows([QUESTION], ["zebra_tool"], [DESCRIBED_TOOL]);
   const callErrors = forms.map((one) => trial.error({ messages: called(one, SHORT_ID), tools: noTools }));
+  const toolResponses = form !== undefined && takesResponses(called(form, SHORT_ID), trial, noTools);
   const ids = form === undefined ? [] : [SHORT_ID, KIMI_ID];
   const writtenCalls = ids.flatMap((id) => {
     const prompt = trial.rendered({ messages: [QUESTION], tools: noTools });
@@ -119,11 +126,37 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
     writtenCalls,
     argumentsAs: form?.argumentsAs ?? "object",
     noContent: form?.noContent ?? null,
+    toolResponses,
+    textBehindCalls: form !== undefined && writesTextLast(called(form, SHORT_ID), toolResponses, trial, noTools),
     shortCallIds: form !== undefined && !shows(called(form, long), [`stripe-${long}`]),
     parallelCalls: form === undefined || shows(called(form, SHORT_ID, second), words(SHORT_ID, second)),
     thoughtsAs: shownThoughts(template.source),
     thinking: thinkingTraits(trial, noTools),
   };
+}
+
+/** Whether a template writes a result as it does a message of any unknown role, but knows results beside their calls. */
+function takesResponses(messages: readonly unknown[], trial: TemplateTrial, tools: null | []): boolean {
+  const [question, call, result] = messages as { role: string; content: string }[];
+  const rendered = (...list: unknown[]) => trial.rendered({ messages: list, tools });
+  const unknown = rendered(question, call, { ...result, role: UNKNOWN_ROLE });
+  if (unknown === null || unknown.replaceAll(UNKNOWN_ROLE, "tool") !== rendered(question, call, result)) return false;
+  const responses = [{ name: "weather", response: result!.content }];
+  return rendered(question, { ...call, tool_responses: responses })?.includes(result!.content) ?? false;
+}
+
+function writesTextLast(
+  messages: readonly unknown[],
+  beside: boolean,
+  trial: TemplateTrial,
+  tools: null | [],
+): boolean {
+  const [question, call, result] = messages as { content: string }[];
+  const said = { ...call, content: SAID };
+  const responses = [{ name: "weather", response: result!.content }];
+  const list = beside ? [question, { ...said, tool_responses: responses }] : [question, said, result];
+  const rendered = trial.rendered({ messages: list, tools }) ?? "";
+  return rendered.includes(SAID) && rendered.indexOf(SAID) > rendered.indexOf(result!.content);
 }
 
 /**

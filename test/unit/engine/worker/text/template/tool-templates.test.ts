@@ -185,6 +185,43 @@ test("a template that renders calls in a known form, and no tools, gets instruct
   expect(rendered(new ChatTemplate(source, CHATML, "deepseek"), [USER], [TOOL])).toContain("```json");
 });
 
+/** Gemma 4's style: results are beside their calls, and text is written behind them. */
+const BESIDE = `{%- for message in messages %}{{- '<' + message.role + '>' }}
+{%- for call in message.tool_calls or [] %}{{- '<tool_call>{"name": "' + call.function.name + '", "arguments": ' + (call.function.arguments | tojson) + '}</tool_call>' }}{%- endfor %}
+{%- for one in message.tool_responses or [] %}{{- '(' + one.name + (one.response | tojson) + ')' }}{%- endfor %}
+{{- message.content or '' }}{%- if not message.tool_responses or message.content %}{{- ';' }}{%- endif %}{%- endfor %}`;
+
+describe("a template that takes results beside their calls", () => {
+  const template = new ChatTemplate(LISTED + BESIDE, CHATML);
+  const [user, call] = called("Oslo", "Rome");
+  const result = (index: number, content: string): ChatMessage => {
+    return { role: "tool", tool_call_id: call!.tool_calls![index]!.id, content };
+  };
+  const CALLS =
+    '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call><tool_call>{"name": "get_weather", "arguments": {"city": "Rome"}}</tool_call>';
+
+  test("gets them there, JSON as a value", () => {
+    const text = rendered(template, [user!, call!, result(0, '{"t": 4}'), result(1, "warm")], [TOOL]);
+    expect(text).toBe(`get_weather <user>Weather?;<assistant>${CALLS}(get_weather{"t": 4})(get_weather"warm")`);
+  });
+
+  test("gets the text that the model wrote after them in the same message", () => {
+    const said: ChatMessage = { role: "assistant", content: "Cold." };
+    const text = rendered(template, [user!, call!, result(0, "4"), result(1, "20"), said, user!], [TOOL]);
+    expect(text).toContain("(get_weather4)(get_weather20)Cold.;<user>Weather?;");
+  });
+
+  test("begins an answer behind text that ended the turn, which it takes for open", () => {
+    const open =
+      "{%- if add_generation_prompt and not messages[-1].tool_responses %}{{- '<model>' }}{%- endif %}{%- if add_generation_prompt %}{{- '^' }}{%- endif %}";
+    const opening = new ChatTemplate(LISTED + BESIDE + open, CHATML);
+    const end = (list: ChatMessage[]) => rendered(opening, list, [TOOL]).slice(-14);
+    expect(end([user!])).toBe("ther?;<model>^");
+    expect(end([user!, call!, result(0, "4")])).toBe("get_weather4)^");
+    expect(end([user!, { ...call!, content: "I look." }, result(0, "4")])).toBe("look.;<model>^");
+  });
+});
+
 test("a template that takes the tools as the text of a variable gets them with the time", () => {
   const source = `{{- functions + ' at ' + datetime }}${HERMES_CALLS}`;
   const text = rendered(new ChatTemplate(source, CHATML), [USER], [TOOL]);

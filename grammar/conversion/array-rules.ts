@@ -3,6 +3,7 @@ import type { SchemaPath } from "../schema/keywords.ts";
 import { type Clause, type Part, part } from "../schema/part.ts";
 import { schemaList } from "../schema/schema-lists.ts";
 import { NoValue, UnsupportedSchema } from "../schema/unsupported-schema.ts";
+import { canonical } from "../schema/value-type.ts";
 import type { GrammarBuilder } from "./builder.ts";
 import { orderedRule, sequenceRule } from "./sequence-rules.ts";
 
@@ -179,8 +180,15 @@ function uniqueItems(
 ): string {
   const { space, comma } = grammar.json;
   const length = first.length + (most !== null && most <= first.length ? 0 : 1);
-  const values = Array.from({ length }, (_, i) => listed(first[i] ?? rest));
-  if (contains.length > 0 || values.some((list) => list === null)) {
+  // Equal objects may be listed with their members in different orders: each is written as at its first place.
+  const spellings = new Map<string, string>();
+  const spelled = (text: string): string => {
+    const key = canonical(JSON.parse(text));
+    if (!spellings.has(key)) spellings.set(key, text);
+    return spellings.get(key)!;
+  };
+  const values = Array.from({ length }, (_, i) => listed(first[i] ?? rest)?.map(spelled));
+  if (contains.length > 0 || values.some((list) => list === undefined)) {
     throw new UnsupportedSchema(
       path,
       "it can be enforced only for items with listed values ('enum', 'const', 'boolean').",

@@ -111,7 +111,8 @@ class SchemaRules {
 
   #keyOf({ schema, derived, scopes }: Part): string {
     const id = (value: unknown): string => {
-      if (typeof value !== "object" || value === null) return String(value);
+      // The quotes keep a number that is no schema apart from the ids.
+      if (typeof value !== "object" || value === null) return `"${value}"`;
       const known = this.#ids.get(value) ?? this.#nextId++;
       this.#ids.set(value, known);
       return String(known);

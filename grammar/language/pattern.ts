@@ -40,6 +40,7 @@ const SETS: Readonly<Record<string, CodePoints>> = {
   s: SPACE,
   S: SPACE.complement(),
 };
+const HYPHEN = 0x2d;
 const CONTROLS: Readonly<Record<string, number>> = { 0: 0, f: 12, n: 10, r: 13, t: 9, v: 11 };
 
 /**
@@ -186,9 +187,12 @@ class PatternReader {
       const from = low.length === 1 && low[0]![0] === low[0]![1] ? low[0]![0] : null;
       if (from !== null && this.#peek === "-" && this.#chars[this.#at + 1] !== "]") {
         this.#at++;
-        const to = this.#classItem().ranges.at(-1)?.[1] ?? from;
-        if (to < from) throw this.#unsupported("a range that runs backward");
-        ranges.push([from, to]);
+        const { ranges: high } = this.#classItem();
+        const to = high.length === 1 && high[0]![0] === high[0]![1] ? high[0]![0] : null;
+        if (to !== null && to < from) throw this.#unsupported("a range that runs backward");
+        // Without the flag `u`, a hyphen before a set is a character.
+        if (to === null) ranges.push([from, from], [HYPHEN, HYPHEN], ...high);
+        else ranges.push([from, to]);
       } else {
         ranges.push(...low);
       }

@@ -263,6 +263,17 @@ const CASES: [string, JsonSchema, string[], string[]][] = [
     ["[]", "[3,7,29]"],
     ["[3,3]", "[0,1,2,3]", "[30]"],
   ],
+  [
+    "unique objects whose members are listed in two orders",
+    {
+      type: "array",
+      prefixItems: [{ const: { b: 1, a: 2 } }],
+      items: { enum: [{ a: 2, b: 1 }, 3] },
+      uniqueItems: true,
+    },
+    ['[{"b":1,"a":2}]', '[{"b":1,"a":2},3]'],
+    ['[{"b":1,"a":2},{"a":2,"b":1}]', '[{"b":1,"a":2},{"b":1,"a":2}]'],
+  ],
   ["one item is unique", { type: "array", uniqueItems: true, maxItems: 1 }, ["[]", "[{}]"], ["[1,2]"]],
   [
     "items that have to occur",
@@ -298,6 +309,12 @@ const CASES: [string, JsonSchema, string[], string[]][] = [
     { type: "number", minimum: 0.1, maximum: 0.30000000000000004, not: { const: 0.3 } },
     ["0.1", "0.29999999999999"],
     ["0.3", "0.29999999999999999"],
+  ],
+  [
+    "a pattern with a hyphen before a set of characters",
+    { type: "string", pattern: "^[+-\\d]$" },
+    ['"+"', '"-"', '"5"'],
+    ['","', '"."'],
   ],
   ["not a pattern", { type: "string", not: { pattern: "^/" } }, ['"a/"', '""'], ['"/a"', '"\\/a"']],
   ["not empty", { type: "array", not: { const: [] } }, ["[1]"], ["[]"]],
@@ -546,6 +563,7 @@ describe("a schema that cannot be enforced is refused with its path", () => {
     ["many that may overlap", { oneOf: Array.from({ length: 9 }, (_, i) => ({ minLength: i })) }, "oneOf"],
     ["no value at all", { type: "string", enum: [1] }, "enum"],
     ["bounds without a number between", { type: "integer", minimum: 3, maximum: 2 }, "maximum"],
+    ["a number in place of the schema of items", { type: "array", items: 0 }, "items"],
     ["a bound next to 0", { type: "number", minimum: 1e-300 }, "minimum"],
     ["false", { properties: { a: false }, required: ["a"] }, "properties.a"],
     ["a very long name", { properties: { ["n".repeat(300)]: {} } }, "properties"],

@@ -15,6 +15,7 @@ import { apriel, commandR, firefunction, gigachat, gigachat31, minimaxM1, nemotr
 import { minicpm } from "./formats/minicpm.ts";
 import { minimaxM3 } from "./formats/minimax-m3.ts";
 import { mistral, mistralArgs } from "./formats/mistral.ts";
+import { muse } from "./formats/muse.ts";
 import { pythonic } from "./formats/pythonic.ts";
 import { qwenCoder, seed } from "./formats/qwen-coder.ts";
 import { ToolParser } from "./parser.ts";
@@ -24,6 +25,7 @@ import { toolCode } from "./syntax/tool-code.ts";
 /** In the order in which they are tried for a template: a format whose marks occur in others comes after these. */
 const FORMATS: readonly ToolFormat[] = [
   harmony,
+  muse,
   kimi,
   kimiK3,
   deepseek,

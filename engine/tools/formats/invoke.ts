@@ -11,14 +11,17 @@ import { type TaggedValue, taggedRule } from "../syntax/tagged-grammar.ts";
 import { textWithout } from "../syntax/text-grammar.ts";
 import { anyName, argumentSchemas } from "../syntax/tool-names.ts";
 
-interface Form {
-  marks: readonly string[];
-  open: string;
-  close: string;
+interface Tags {
   /** Before the names of the tags. */
   prefix: string;
   /** True where an attribute says whether a value is text or JSON; else its schema does. */
   typed: boolean;
+}
+
+interface Form extends Tags {
+  marks: readonly string[];
+  open: string;
+  close: string;
   fits: (template: string) => boolean;
 }
 
@@ -68,7 +71,13 @@ function invoke(name: string, form: Form): ToolFormat {
   };
 }
 
-function invocationRule(tool: CallableTool, grammar: GrammarBuilder, text: string, { prefix, typed }: Form): string {
+/** Right-hand side for `<invoke name="f">…</invoke>`; `text` is the rule of a bare value. */
+export function invocationRule(
+  tool: CallableTool,
+  grammar: GrammarBuilder,
+  text: string,
+  { prefix, typed }: Tags,
+): string {
   const one = (key: string, { text: plain, json, bare }: TaggedValue) => {
     const begin = `<${prefix}parameter name="${key}"`;
     const end = literal(`</${prefix}parameter>\n`);
@@ -81,11 +90,12 @@ function invocationRule(tool: CallableTool, grammar: GrammarBuilder, text: strin
   return `${literal(`<${prefix}invoke name="${tool.name}">\n`)} ${args} ${literal(`</${prefix}invoke>`)}`;
 }
 
-function* invocation(
+/** Takes `<invoke name="f">…</invoke>` as a call. @returns false when there is none, and nothing was passed on */
+export function* invocation(
   input: Input,
   out: Output,
   tools: readonly FunctionTool[],
-  { prefix, typed }: Form,
+  { prefix, typed }: Tags,
 ): Reading<boolean> {
   const [parameter, end] = [`<${prefix}parameter name="`, `</${prefix}invoke>`];
   yield* input.space();

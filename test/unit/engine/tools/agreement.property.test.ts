@@ -41,6 +41,8 @@ const MARKS = [
   "</param>",
   "]]></param>",
   "<|close|>argument<|sep|>",
+  "<|eom|><|start|>assistant",
+  "</atem:parameter>",
   "]<]minimax[>[",
 ].map((mark) => Buffer.from(mark));
 const MOST_BYTES = 2000;

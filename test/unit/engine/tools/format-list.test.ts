@@ -392,6 +392,28 @@ const FAMILIES: Record<string, { template: string; answers: [string, unknown][];
     ],
     malformed: ['<|open|>call tool="'],
   },
+  muse: {
+    template: "{{ '<atem:function_calls>' }}",
+    answers: [
+      [
+        " to=self<|message|>Hm.<|eom|><|start|>assistant to=user<|message|>I look.<|eom|><|start|>assistant to=get_weather<|message|>" +
+          '<atem:function_calls>\n<atem:invoke name="get_weather">\n<atem:parameter name="city">Paris</atem:parameter>\n</atem:invoke>\n</atem:function_calls>' +
+          '<|eom|><|start|>assistant to=get_time<|message|><atem:function_calls>\n<atem:invoke name="get_time">\n<atem:parameter name="zone">UTC</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eot|>',
+        { ...calls(PARIS, UTC), thought: "Hm.", text: "I look." },
+      ],
+      [" to=user<|message|>Hello<|eot|>", text("Hello")],
+      // A call in the text is an example, and one in the reasoning is reasoning.
+      [
+        ' to=user<|message|><atem:function_calls>\n<atem:invoke name="f">',
+        text('<atem:function_calls>\n<atem:invoke name="f">'),
+      ],
+      [
+        ' to=self<|message|><atem:function_calls>\n<atem:invoke name="f">',
+        { ...text(""), thought: '<atem:function_calls>\n<atem:invoke name="f">' },
+      ],
+    ],
+    malformed: ["No recipient at all", '<atem:function_calls>\n<atem:invoke name="f">'],
+  },
   kimi: {
     template: "{{ '<|tool_calls_section_begin|>' }}",
     answers: [

@@ -51,6 +51,7 @@ const CALLS: Record<string, string> = {
   gigachat3: '<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "get_weather", "arguments": {"city": "Paris"}}',
   "gigachat3.1": '<|function_call|>{"name": "get_weather", "arguments": {"city": "Paris"}}',
   seed: "<seed:tool_call>\n<function=get_weather>\n<parameter=city>Paris</parameter>\n</function>\n</seed:tool_call>",
+  muse: ' to=get_weather<|message|><atem:function_calls>\n<atem:invoke name="get_weather">\n<atem:parameter name="city">Paris</atem:parameter>\n</atem:invoke>\n</atem:function_calls>',
   minicpm5: '<function name="get_weather"><param name="city">Paris</param></function>',
   harmony: '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Paris"}',
 };
@@ -100,6 +101,7 @@ describe.each(TOOL_FORMAT_NAMES)("%s", (name) => {
       .replace(/<arg_key>.*<\/arg_value>\n/s, "")
       .replace(/<parameter=.*<\/parameter>\n/s, "")
       .replace(/<param name=.*<\/param>/s, "")
+      .replace(/<atem:parameter .*<\/atem:parameter>\n/s, "")
       .replace(/<parameter name=.*<\/parameter>\n/s, "")
       .replace(/\]<\]minimax\[>\[<city>.*<\/city>/s, "")
       .replace(/<\|open\|>argument .*<\|close\|>argument<\|sep\|>/s, "")

@@ -72,6 +72,16 @@ const CALLS_IN_THOUGHT: Record<string, string> = {
   "qwen-coder": "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>",
   glm: "<tool_call>f\n<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>",
   kimi: '<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>',
+  seed: "<seed:tool_call>\n<function=f>\n<parameter=a>1</parameter>\n</function>\n</seed:tool_call>",
+  "minimax-m2":
+    '<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">1</parameter>\n</invoke>\n</minimax:tool_call>',
+  "minimax-m3":
+    ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="f">]<]minimax[>[<a>1]<]minimax[>[</a>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>',
+  minicpm5: '<function name="f"><param name="a">1</param></function>',
+  apertus: '<|tools_prefix|>[{"f": {"a": 1}}]<|tools_suffix|>',
+  cohere: '<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "f", "parameters": {"a": 1}}]<|END_ACTION|>',
+  "kimi-k3":
+    '<|open|>tools<|sep|><|open|>call tool="f" index="1"<|sep|><|open|>argument key="a" type="number"<|sep|>1<|close|>argument<|sep|><|close|>call<|sep|>',
   "deepseek-v3.2":
     '<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="false">1</｜DSML｜parameter>\n</｜DSML｜invoke>',
   "deepseek-v4":

@@ -8,6 +8,7 @@ import { modelCommand } from "./commands/model.ts";
 import { prefixCommand } from "./commands/prefix.ts";
 import { responsiveCommand } from "./commands/responsive.ts";
 import { reuseCommand } from "./commands/reuse.ts";
+import { samplersCommand } from "./commands/samplers.ts";
 import { schedulerCommand } from "./commands/scheduler.ts";
 import { soakCommand } from "./commands/soak.ts";
 import { storeCommand } from "./commands/store.ts";
@@ -32,6 +33,7 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(storeCommand(args))
     .addCommand(schedulerCommand())
     .addCommand(reuseCommand(args))
+    .addCommand(samplersCommand(args))
     .addCommand(conformanceCommand())
     .addCommand(suiteCommand(args))
     .addCommand(validateCommand(args));

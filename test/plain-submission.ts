@@ -1,4 +1,28 @@
 import type { Submission } from "../engine/engine.ts";
+import type { Sampling } from "../engine/protocol/sampling.ts";
+import { DEFAULT_SAMPLERS } from "../openapi/generation/sampler-order.ts";
+
+/** Greedy, with every other sampler off. */
+export const PLAIN_SAMPLING: Sampling = {
+  order: DEFAULT_SAMPLERS,
+  temperature: 0,
+  dynamicTemperature: null,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  typicalP: 1,
+  topNSigma: 0,
+  minKeep: 0,
+  xtc: null,
+  mirostat: null,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  repetitionPenalty: 1,
+  penaltyWindow: null,
+  dry: null,
+  logitBias: [],
+  seed: null,
+};
 
 /** A greedy request without special options. */
 export const PLAIN_SUBMISSION: Submission = {
@@ -12,17 +36,7 @@ export const PLAIN_SUBMISSION: Submission = {
   stop: [],
   stopTokenIds: [],
   ignoreEos: false,
-  sampling: {
-    temperature: 0,
-    topP: 1,
-    topK: 0,
-    minP: 0,
-    frequencyPenalty: 0,
-    presencePenalty: 0,
-    repetitionPenalty: 1,
-    logitBias: [],
-    seed: null,
-  },
+  sampling: PLAIN_SAMPLING,
   grammar: null,
   echo: false,
   logprobs: null,

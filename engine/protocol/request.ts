@@ -1,25 +1,9 @@
 import type { Prompt } from "./prompt.ts";
+import type { Sampling } from "./sampling.ts";
 
 export const TIERS = ["priority", "default", "flex", "batch"] as const;
 /** The tiers of requests, best first. */
 export type Tier = (typeof TIERS)[number];
-
-export interface Sampling {
-  /** 0 is greedy. */
-  temperature: number;
-  topP: number;
-  /** 0 is off. */
-  topK: number;
-  minP: number;
-  /** These two count the generated text alone. */
-  frequencyPenalty: number;
-  presencePenalty: number;
-  /** Counts the prompt too; 1 is off. */
-  repetitionPenalty: number;
-  logitBias: [token: number, bias: number][];
-  /** Choice i of a request samples with seed + i; null draws one at random. */
-  seed: number | null;
-}
 
 /** The form that the output must have. */
 export interface GrammarRule {

@@ -3,9 +3,10 @@ import { boundedList } from "../bounded-schema.ts";
 import { refusedValue } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 import { vendorFields } from "./dry-run.ts";
+import { INT32_MAX } from "./int32.ts";
 import { completionLogprobs, MOST_COMPLETION_LOGPROBS } from "./logprobs.ts";
 import { oneConstraint } from "./response-format.ts";
-import { crossChecks, INT32_MAX, samplingFields } from "./sampling-fields.ts";
+import { crossChecks, samplingFields } from "./sampling-fields.ts";
 import { tokenList } from "./token-list.ts";
 import { finishReason, usage, usedTier } from "./usage.ts";
 

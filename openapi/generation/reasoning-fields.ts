@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { boundedMap } from "../bounded-schema.ts";
-import { INT32_MAX } from "./sampling-fields.ts";
+import { INT32_MAX } from "./int32.ts";
 
 const MAX_VARIABLES = 16;
 const MAX_VARIABLE_TEXT = 1024;

@@ -2,14 +2,16 @@ import { z } from "zod";
 import { boundedList, boundedMap } from "../bounded-schema.ts";
 import { isFalse, refusedField } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
+import { INT32_MAX } from "./int32.ts";
 import { grammarFields } from "./response-format.ts";
+import { samplerFields } from "./sampler-fields.ts";
 
-/** Token ids and counts fit llama.cpp's int32. */
-export const INT32_MAX = 2 ** 31 - 1;
 const MAX_BIASES = 1024;
 const MAX_STOP_TOKENS = 128;
 const MAX_STOPS = 4;
 const MAX_STOP_LENGTH = 256;
+
+const GENERATED_ONLY = "Applies to generated tokens only, unless `repeat_penalty` or `repeat_last_n` is given.";
 
 const tokenId = z.int().min(0).max(INT32_MAX);
 const stopString = z.string().min(1).max(MAX_STOP_LENGTH);
@@ -46,8 +48,8 @@ export function samplingFields(limits: RequestLimits) {
       .meta({ type: "integer" })
       .nullish()
       .describe("Equal seeds give equal results while system_fingerprint is equal. Choice i uses seed + i."),
-    frequency_penalty: z.number().min(-2).max(2).nullish().describe("Applies to generated tokens only."),
-    presence_penalty: z.number().min(-2).max(2).nullish().describe("Applies to generated tokens only."),
+    frequency_penalty: z.number().min(-2).max(2).nullish().describe(GENERATED_ONLY),
+    presence_penalty: z.number().min(-2).max(2).nullish().describe(GENERATED_ONLY),
     logit_bias: boundedMap(z.string().regex(/^\d{1,10}$/), z.number().min(-100).max(100), MAX_BIASES)
       .nullish()
       .describe(`A map from token ids to biases, at most ${MAX_BIASES}.`),
@@ -59,6 +61,7 @@ export function samplingFields(limits: RequestLimits) {
       ),
     user: z.string().nullish().describe("Accepted and ignored."),
     ...extensionFields,
+    ...samplerFields,
     ...grammarFields,
     ...refusedExtras,
   };
@@ -73,7 +76,9 @@ const extensionFields = {
     .gt(0)
     .max(2)
     .nullish()
-    .describe("Extension. Applies to prompt and generated tokens; 1 for off. Default 1."),
+    .describe(
+      "Extension. Applies to all tokens of prompt and answer, unless `repeat_last_n` is given; 1 for off. Default 1.",
+    ),
   ignore_eos: z.boolean().nullish().describe("Extension. End tokens do not end a choice."),
   min_tokens: z
     .int()
@@ -109,27 +114,15 @@ const refusedExtras = {
   guided_regex: refusedField(STRUCTURED),
   guided_choice: refusedField(STRUCTURED),
   guided_grammar: refusedField(STRUCTURED),
-  ...llamaServerFields(),
+  n_predict: refusedField(
+    "it is not supported; use max_tokens or max_completion_tokens.",
+    (value) => typeof value === "number" && value <= 0,
+  ),
 };
 
-/** Samplers of llama-server, refused unless their value turns them off: ignoring them would change the results of a client. */
-function llamaServerFields() {
-  const sampler = "this sampler of llama-server is not supported.";
-  const is = (neutral: number) => (value: unknown) => value === neutral;
-  const isNotPositive = (value: unknown) => typeof value === "number" && value <= 0;
-  return {
-    n_predict: refusedField("it is not supported; use max_tokens or max_completion_tokens.", isNotPositive),
-    repeat_penalty: refusedField("it is not supported; use repetition_penalty.", is(1)),
-    mirostat: refusedField(sampler, is(0)),
-    typical_p: refusedField(sampler, is(1)),
-    dry_multiplier: refusedField(sampler, is(0)),
-    xtc_probability: refusedField(sampler, is(0)),
-    top_n_sigma: refusedField(sampler, isNotPositive),
-    dynatemp_range: refusedField(sampler, is(0)),
-  };
-}
-
 interface CrossChecked {
+  repetition_penalty?: number | null;
+  repeat_penalty?: number | null;
   stream?: boolean | null;
   stream_options?: unknown;
   min_tokens?: number | null;
@@ -143,6 +136,10 @@ export function crossChecks<Body extends CrossChecked>(maxTokens: (body: Body) =
       context.issues.push({ code: "custom", input: body, path: [field], message });
     if (body.stream_options != null && body.stream !== true) {
       complain("stream_options", "it is only allowed when 'stream' is true");
+    }
+    const { repetition_penalty, repeat_penalty } = body;
+    if (repetition_penalty != null && repeat_penalty != null && repetition_penalty !== repeat_penalty) {
+      complain("repeat_penalty", "it is another name of 'repetition_penalty', which has another value");
     }
     const budget = maxTokens(body);
     if (budget != null && body.min_tokens != null && body.min_tokens > budget) {

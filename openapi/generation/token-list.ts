@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { INT32_MAX } from "./sampling-fields.ts";
+import { INT32_MAX } from "./int32.ts";
 
 /**
  * A prompt given as token ids. A plain loop in place of zod's array: a million tokens take 2 ms instead of 500, on the

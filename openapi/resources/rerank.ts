@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { boundedList } from "../bounded-schema.ts";
 import { vendorFieldsOfInputs } from "../generation/dry-run.ts";
-import { INT32_MAX } from "../generation/sampling-fields.ts";
+import { INT32_MAX } from "../generation/int32.ts";
 import { refusedField } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 import { askedTier, inputUsage, MOST_INPUTS } from "./embeddings.ts";

@@ -1,11 +1,12 @@
 import type { Asked } from "../../engine/engine.ts";
 import type { Prompt } from "../../engine/protocol/prompt.ts";
-import type { Sampling, Tier } from "../../engine/protocol/request.ts";
+import type { Tier } from "../../engine/protocol/request.ts";
 import type { ChatRequest } from "../../openapi/generation/chat.ts";
 import { type CompletionRequest, DEFAULT_MAX_TOKENS } from "../../openapi/generation/completions.ts";
 import { answerGrammar } from "../../openapi/generation/response-format.ts";
 import { offeredTools } from "../grammar/tool-choice.ts";
 import { engineMessage } from "./engine-message.ts";
+import { samplingOf } from "./engine-sampling.ts";
 
 /** The engine's request for a valid body. */
 export function chatSubmission(body: ChatRequest): Asked {
@@ -56,32 +57,9 @@ function shared(body: ChatRequest | CompletionRequest) {
     stop: typeof stop === "string" ? [stop] : stop,
     stopTokenIds: body.stop_token_ids ?? [],
     ignoreEos: body.ignore_eos ?? false,
-    sampling: sampling(body),
+    sampling: samplingOf(body),
     grammar: gbnf === null ? null : { gbnf, triggers: null },
   };
-}
-
-function sampling(body: ChatRequest | CompletionRequest): Sampling {
-  return {
-    temperature: body.temperature ?? 1,
-    topP: body.top_p ?? 1,
-    topK: Math.max(0, body.top_k ?? 0),
-    minP: body.min_p ?? 0,
-    frequencyPenalty: body.frequency_penalty ?? 0,
-    presencePenalty: body.presence_penalty ?? 0,
-    repetitionPenalty: body.repetition_penalty ?? 1,
-    logitBias: Object.entries(body.logit_bias ?? {}).map(([token, bias]) => [Number(token), bias]),
-    seed: body.seed == null ? null : foldSeed(body.seed),
-  };
-}
-
-/**
- * Folds an int64 to the uint32 of llama.cpp. The modulus keeps seed + i of all 128 choices below 0xffffffff, which
- * llama.cpp takes as a request for a random seed. Seeds beyond 2^53 have lost their low bits in JSON already.
- */
-export function foldSeed(seed: number): number {
-  const modulus = 2n ** 32n - 129n;
-  return Number(((BigInt(seed) % modulus) + modulus) % modulus);
 }
 
 export function tierOf(asked: ChatRequest["service_tier"]): Exclude<Tier, "batch"> {

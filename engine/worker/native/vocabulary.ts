@@ -100,6 +100,17 @@ export class Vocabulary {
     return this.#pieces[token];
   }
 
+  /** The text of one token by itself, control tokens included: without the space that some tokenizers put before a word. */
+  alone(token: number): Uint8Array {
+    const { llama_detokenize: detokenize } = this.#llama;
+    const into = (buffer: Uint8Array) =>
+      detokenize(this.#vocab, Int32Array.of(token), 1, buffer, buffer.length, false, true);
+    const count = into(this.#buffer);
+    if (count >= 0) return this.#buffer.slice(0, count);
+    const enough = new Uint8Array(-count);
+    return enough.subarray(0, into(enough));
+  }
+
   /** The tokens of a UTF-8 text, tokenized on another thread. */
   async tokenize(text: Uint8Array, how: TokenizeOptions): Promise<Int32Array> {
     const { llama_tokenize: tokenize } = this.#llama;

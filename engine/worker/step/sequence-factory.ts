@@ -15,6 +15,7 @@ import type { TextOwner } from "../text/tokenize-queue.ts";
 import { LogitRules } from "./logit-rules.ts";
 import { SequenceLogprobs } from "./logprobs.ts";
 import { EngineSequence } from "./sequence.ts";
+import { BreakerLists } from "./sequence-breakers.ts";
 import type { ToolCallReader } from "./tool-call-reader.ts";
 
 const MOST_SEED = 2 ** 32;
@@ -40,11 +41,13 @@ export interface SequenceFactoryParts {
 /** Makes the sequences of requests, each with its sampler, its rules and its text state. */
 export class SequenceFactory {
   readonly #parts: SequenceFactoryParts;
+  readonly #breakers: BreakerLists;
   /** Tokens of the tag that ends reasoning; none where the model has no such tag. */
   readonly #closeTag: readonly number[];
 
   constructor(parts: SequenceFactoryParts) {
     this.#parts = parts;
+    this.#breakers = new BreakerLists(parts.vocabulary);
     const tags = parts.template.reasoningTags;
     this.#closeTag = tags === null ? [] : [...parts.vocabulary.tokenizeNow(Buffer.from(tags.close), { special: true })];
   }
@@ -74,7 +77,8 @@ export class SequenceFactory {
     const seed = sampling.seed ?? randomInt(MOST_SEED);
     const room = context - tokens.length;
     return Array.from({ length: request.n }, (_, index) => {
-      const rules = { ...request, endTokens: vocabulary.endTokens };
+      const breakers = (texts: readonly string[]) => this.#breakers.of(texts);
+      const rules = { ...request, endTokens: vocabulary.endTokens, breakers };
       return new EngineSequence({
         request,
         index,
@@ -82,7 +86,10 @@ export class SequenceFactory {
         scope: this.#scopeOf(request),
         promptTokens: tokens,
         limit: Math.min(room, request.maxTokens ?? room),
-        sampler: new Sampler(library.llama, sampling, (seed + index) % MOST_SEED),
+        sampler: new Sampler(library.llama, sampling, {
+          seed: (seed + index) % MOST_SEED,
+          vocabulary: vocabulary.size,
+        }),
         rules: LogitRules.for(rules, tokens),
         constraint: rule === null ? null : new GrammarConstraint({ rule, grammars, ...reasoning, wake }),
         logprobs: wanted === null ? null : new SequenceLogprobs({ wanted, prompt: tokens, opening, vocabulary }),

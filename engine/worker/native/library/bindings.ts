@@ -65,6 +65,15 @@ export interface LlamaFunctions {
     lstrip: number,
     special: boolean,
   ): number;
+  llama_detokenize(
+    vocab: Pointer,
+    tokens: Int32Array,
+    count: number,
+    buffer: Uint8Array,
+    size: number,
+    removeSpecial: boolean,
+    unparseSpecial: boolean,
+  ): number;
   llama_context_default_params(): ContextParams;
   llama_init_from_model(model: Pointer, params: ContextParams): Pointer;
   llama_free(context: Pointer): void;
@@ -90,7 +99,13 @@ export interface LlamaFunctions {
   llama_sampler_init_top_k(k: number): Pointer;
   llama_sampler_init_top_p(p: number, minKeep: number): Pointer;
   llama_sampler_init_min_p(p: number, minKeep: number): Pointer;
+  llama_sampler_init_typical(p: number, minKeep: number): Pointer;
+  llama_sampler_init_top_n_sigma(n: number): Pointer;
+  llama_sampler_init_xtc(probability: number, threshold: number, minKeep: number, seed: number): Pointer;
   llama_sampler_init_temp(temperature: number): Pointer;
+  llama_sampler_init_temp_ext(temperature: number, range: number, exponent: number): Pointer;
+  llama_sampler_init_mirostat(vocabulary: number, seed: number, tau: number, eta: number, m: number): Pointer;
+  llama_sampler_init_mirostat_v2(seed: number, tau: number, eta: number): Pointer;
 }
 
 const LLAMA: Record<keyof LlamaFunctions, [result: string, parameters: string[]]> = {
@@ -133,6 +148,7 @@ const LLAMA: Record<keyof LlamaFunctions, [result: string, parameters: string[]]
   llama_vocab_sep: ["int32", ["void*"]],
   llama_tokenize: ["int32", ["void*", "const uint8_t*", "int32", "_Out_ int32*", "int32", "bool", "bool"]],
   llama_token_to_piece: ["int32", ["void*", "int32", "_Out_ uint8_t*", "int32", "int32", "bool"]],
+  llama_detokenize: ["int32", ["void*", "int32*", "int32", "_Out_ uint8_t*", "int32", "bool", "bool"]],
   llama_context_default_params: ["llama_context_params", []],
   llama_init_from_model: ["void*", ["void*", "llama_context_params"]],
   llama_free: ["void", ["void*"]],
@@ -159,7 +175,13 @@ const LLAMA: Record<keyof LlamaFunctions, [result: string, parameters: string[]]
   llama_sampler_init_top_k: ["void*", ["int32"]],
   llama_sampler_init_top_p: ["void*", ["float", "size_t"]],
   llama_sampler_init_min_p: ["void*", ["float", "size_t"]],
+  llama_sampler_init_typical: ["void*", ["float", "size_t"]],
+  llama_sampler_init_top_n_sigma: ["void*", ["float"]],
+  llama_sampler_init_xtc: ["void*", ["float", "float", "size_t", "uint32"]],
   llama_sampler_init_temp: ["void*", ["float"]],
+  llama_sampler_init_temp_ext: ["void*", ["float", "float", "float"]],
+  llama_sampler_init_mirostat: ["void*", ["int32", "uint32", "float", "float", "int32"]],
+  llama_sampler_init_mirostat_v2: ["void*", ["uint32", "float", "float"]],
 };
 
 export type Bound<F> = {

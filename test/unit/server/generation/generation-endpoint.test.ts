@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ApiError, invalidRequest } from "../../../../openapi/api-error.ts";
 import { chatResponse } from "../../../../openapi/generation/chat.ts";
 import { completionResponse } from "../../../../openapi/generation/completions.ts";
+import { PLAIN_SAMPLING } from "../../../plain-submission.ts";
 import { saying } from "../fake-engine.ts";
 import { CHAT, startTestServer, type TestServer } from "../test-server.ts";
 
@@ -120,17 +121,7 @@ describe("a whole chat completion", () => {
         thinking: { effort: "none", budget: null },
         tools: [],
       },
-      sampling: {
-        temperature: 1,
-        topP: 1,
-        topK: 0,
-        minP: 0,
-        frequencyPenalty: 0,
-        presencePenalty: 0,
-        repetitionPenalty: 1,
-        logitBias: [[5, -100]],
-        seed: 2 ** 32 - 130,
-      },
+      sampling: { ...PLAIN_SAMPLING, temperature: 1, logitBias: [[5, -100]], seed: 2 ** 32 - 130 },
     });
   });
 

@@ -50,9 +50,15 @@ const METHODS = new Map<string, Method>([
   ],
 ]);
 
+/** In Jinja2 a value that is not defined is an empty text for these filters. */
+const TEXT_FILTERS = ["string", "trim", "upper", "lower", "title", "capitalize"];
+
 /** Filters that the package lacks for some types; null where it has them. */
 const FILTERS = new Map<string, (operand: Value) => Value | null>([
-  ["string", ({ value }) => (Array.isArray(value) || value instanceof Map ? made(pythonText(value)) : null)],
+  ...TEXT_FILTERS.map((name): [string, (operand: Value) => Value | null] => [
+    name,
+    ({ value }) => (value === undefined ? made("") : name === "string" ? containerText(value) : null),
+  ]),
   ["min", ({ value }) => extreme(value, (one, other) => one < other)],
   ["max", ({ value }) => extreme(value, (one, other) => one > other)],
 ]);
@@ -124,6 +130,10 @@ function isIndex(node: Node): node is Node & { object: Node; property: { value: 
   if (node.type !== "MemberExpression") return false;
   const { computed, property } = node as { computed?: boolean; property?: Node };
   return computed === true && property?.type === "IntegerLiteral";
+}
+
+function containerText(value: unknown): Value | null {
+  return Array.isArray(value) || value instanceof Map ? made(pythonText(value)) : null;
 }
 
 function extreme(list: unknown, precedes: (one: number, other: number) => boolean): Value | null {

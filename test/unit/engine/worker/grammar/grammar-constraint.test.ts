@@ -106,6 +106,11 @@ describe("a sequence is restricted to its grammar", () => {
     expect(at(await constraint('root ::= "1"', called), "</think>", "1").over).toBe(true);
   });
 
+  test("after reasoning that is empty and closed without a beginning", async () => {
+    expect(at(await constraint('root ::= "ab"', TAGS), "</think>", "\n\n", "ab").over).toBe(true);
+    expect((await constraint('root ::= "ab"')).allows(TEXTS.indexOf("</think>"))).toBe(false);
+  });
+
   test("after reasoning whose tag begins with a token of its own", async () => {
     const tags = { reasoningTags: { open: "<think>ab", close: "</think>", openToken: "<think>" } };
     expect(at(await constraint('root ::= "1"', tags), "<think>", "ab", "b", "</think>", "1").over).toBe(true);

@@ -9,6 +9,7 @@ const VALUES = {
 test.each([
   ["{{ object | string }}", `{'type': 'function', 'name': "it's", 'list': [1, 2.5, True, None], 'text': 'a\\nb'}`],
   ["{{ list | string }} {{ 'x' | string }}", "[3, 1, 2] x"],
+  ["[{{ missing | upper }}{{ object.missing | trim }}{{ missing | string }}]", "[]"],
   ["{{ list | min }} {{ list | max }} {{ [5, list | length] | min }}", "1 3 3"],
   [
     "{%- set ids = [] -%}{%- set _ = ids.append('a') -%}{%- set _ = ids.append('b') -%}{{ ids.pop(0) }}{{ ids | join }}",

@@ -20,6 +20,8 @@ export interface SimulationSetup {
   batchStepMs: number | null;
   /** Tokens that host memory has room for; 0 where it is absent. */
   hostTokens?: number;
+  /** Bytes of a saved state besides its tokens. */
+  stateBytes?: number;
 }
 
 /** The cost of a simulated step: 5 ms, and 1 ms a token. */

@@ -27,7 +27,7 @@ export class Simulation {
   constructor(setup: SimulationSetup) {
     this.setup = setup;
     this.memory = new FakeMemory(setup);
-    const host = hostMemory(setup.hostTokens ?? 0, setup.reuse);
+    const host = hostMemory(setup.hostTokens ?? 0, setup.reuse, setup.stateBytes);
     this.cache =
       setup.kind === "split"
         ? new SplitCache(this.memory, host, { ...setup, capacity: setup.cells })

@@ -92,8 +92,8 @@ export class HostMemory {
     save: () => Uint8Array | null,
     { kept = from, online = false }: { kept?: number; online?: boolean } = {},
   ): boolean {
-    const { bytes, tokenBytes, stateBytes, recomputeMs, reuse } = this.#options;
-    const size = (computed - from) * tokenBytes + stateBytes;
+    const { bytes, reuse } = this.#options;
+    const size = this.#sizeOf(from, computed);
     if (computed <= from || size > bytes) return false;
     const known = this.#match({ tokens, scope }, computed);
     if (known.length === computed && known.resident!.from <= from) {
@@ -102,7 +102,7 @@ export class HostMemory {
     }
     const ms = size / this.#rates.save;
     if (ms > this.#budget[online ? "online" : "lower"] - this.#spentMs) return false;
-    if (ms + size / this.#rates.load >= recomputeMs(kept, computed)) return false;
+    if (!this.#isFaster(size, kept, computed)) return false;
     const state = this.#measured("save", save, (saved) => saved?.length ?? 0);
     if (state === null || state.length > bytes) return false;
     // A longer prefix replaces the one that it extends, unless that one can be used by itself alone.
@@ -117,6 +117,24 @@ export class HostMemory {
       this.#drop(oldest);
     }
     return true;
+  }
+
+  /** Whether there is room for a copy of the first tokens of a sequence, and copying it twice is faster than computing them. */
+  pays(tokens: number): boolean {
+    const size = this.#sizeOf(0, tokens);
+    return size <= this.#options.bytes && this.#isFaster(size, 0, tokens);
+  }
+
+  /** Bytes of a copy, as predicted. */
+  #sizeOf(from: number, to: number): number {
+    const { tokenBytes, stateBytes } = this.#options;
+    return (to - from) * tokenBytes + stateBytes;
+  }
+
+  /** Whether saving and loading so many bytes is faster than computing the tokens in [from, to) again. */
+  #isFaster(size: number, from: number, to: number): boolean {
+    const { save, load } = this.#rates;
+    return size / save + size / load < this.#options.recomputeMs(from, to);
   }
 
   /**

@@ -48,8 +48,12 @@ export interface KvCache {
    */
   release(sequence: CachedSequence, passing: boolean): void;
 
-  /** Copies the state of a placed sequence to host memory, if that pays: others may start with its computed tokens. */
-  checkpoint(sequence: CachedSequence, online: boolean): void;
+  /**
+   * Copies the state of a placed sequence to host memory, if that pays: others may start with its computed tokens.
+   *
+   * @returns whether it is there now
+   */
+  checkpoint(sequence: CachedSequence, online: boolean): boolean;
 
   /**
    * Called once before each step, after all placements: brings the ids into the order in which a step takes the fewest passes.

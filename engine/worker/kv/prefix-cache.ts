@@ -189,9 +189,15 @@ export class PrefixCache {
     return true;
   }
 
-  /** Copies the state of a running sequence to host memory, for others that begin with its computed tokens. */
-  checkpoint(sequence: CachedSequence, online: boolean, save: () => Uint8Array | null): void {
-    if (this.host.offload(sequence, 0, save, { online })) this.#events.offloaded++;
+  /**
+   * Copies the state of a running sequence to host memory, for others that begin with its computed tokens.
+   *
+   * @returns whether it is there now
+   */
+  checkpoint(sequence: CachedSequence, online: boolean, save: () => Uint8Array | null): boolean {
+    const copied = this.host.offload(sequence, 0, save, { online });
+    if (copied) this.#events.offloaded++;
+    return copied;
   }
 
   /** Forgets an idle prefix. */

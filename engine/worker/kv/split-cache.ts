@@ -153,8 +153,8 @@ export class SplitCache implements KvCache {
     return true;
   }
 
-  checkpoint(sequence: CachedSequence, online: boolean): void {
-    this.prefixes.checkpoint(sequence, online, () => this.#memory.save(sequence.id));
+  checkpoint(sequence: CachedSequence, online: boolean): boolean {
+    return this.prefixes.checkpoint(sequence, online, () => this.#memory.save(sequence.id));
   }
 
   release(sequence: CachedSequence, passing: boolean): void {

@@ -113,8 +113,8 @@ export class UnifiedCache implements KvCache {
     }
   }
 
-  checkpoint(sequence: CachedSequence, online: boolean): void {
-    this.prefixes.checkpoint(sequence, online, () => this.#memory.save(sequence.id));
+  checkpoint(sequence: CachedSequence, online: boolean): boolean {
+    return this.prefixes.checkpoint(sequence, online, () => this.#memory.save(sequence.id));
   }
 
   settle(): void {}

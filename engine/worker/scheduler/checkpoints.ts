@@ -25,6 +25,11 @@ export class Checkpoints<S extends Sequence> {
   /** The remembered prompts, oldest first, and the sequences whose prompts were taken. */
   readonly #remembered = new Set<CachedSequence>();
   readonly #taken = new WeakSet<S>();
+  /**
+   * True while a step is planned that had no time for a copy. The prompts that waited for it start in this step: with a
+   * checkpoint, the first of them would let the others wait again.
+   */
+  #refused = false;
 
   constructor(cache: Pick<KvCache, "prefixes" | "checkpoint">) {
     this.#cache = cache;
@@ -36,7 +41,8 @@ export class Checkpoints<S extends Sequence> {
       const { computed, checkpoint = null } = other;
       if (other.scored || other.scope !== scope || other.tokens[computed] !== tokens[computed]) continue;
       const common = commonPrefix(tokens, other.tokens, reusableLength(tokens));
-      if (common - computed >= SHORTEST && common < (checkpoint ?? Number.POSITIVE_INFINITY)) other.checkpoint = common;
+      if (this.#isWorth(computed, common) && common < (checkpoint ?? Number.POSITIVE_INFINITY))
+        other.checkpoint = common;
     }
   }
 
@@ -44,17 +50,18 @@ export class Checkpoints<S extends Sequence> {
   begin(sequence: S): void {
     // All tokens of a scored prompt are computed, and no other one starts with them.
     if (sequence.scored) return;
-    sequence.checkpoint = this.#next(sequence);
+    sequence.checkpoint = this.#refused ? null : this.#next(sequence);
     this.#remember(sequence);
   }
 
   /** Copies the states of sequences that are at their checkpoint; called once before each step. */
   copy(running: readonly S[]): void {
+    this.#refused = false;
     for (const sequence of running) {
       const { checkpoint = null, computed } = sequence;
       if (checkpoint === null || computed < checkpoint) continue;
       // A step that ran when the checkpoint was set may have passed it.
-      if (computed === checkpoint) this.#cache.checkpoint(sequence, isOnline(sequence));
+      if (computed === checkpoint && !this.#cache.checkpoint(sequence, isOnline(sequence))) this.#refused = true;
       sequence.checkpoint = this.#next(sequence);
     }
   }
@@ -62,8 +69,13 @@ export class Checkpoints<S extends Sequence> {
   #next({ tokens, computed, scope }: S): number | null {
     const last = tokens.length - TAIL;
     const common = Math.min(this.#common(tokens, scope), last);
-    if (common - computed >= SHORTEST) return common;
-    return last - computed >= SHORTEST ? last : null;
+    if (this.#isWorth(computed, common)) return common;
+    return this.#isWorth(computed, last) ? last : null;
+  }
+
+  /** Prompts would wait in vain, one after the other, for a copy that is not made since it takes too long. */
+  #isWorth(computed: number, checkpoint: number): boolean {
+    return checkpoint - computed >= SHORTEST && this.#cache.prefixes.host.pays(checkpoint);
   }
 
   /** The most tokens that a prompt has in common with one that waits, or with an earlier one. */

@@ -109,6 +109,28 @@ describe.each([
     expect(simulation.sequences.map(({ cached }) => cached)).toEqual([0, 0, 0, 0]);
   });
 
+  test("prompts start at once where a copy of their prefix takes longer than computing it", () => {
+    const arrivals = Array.from({ length: 6 }, (_, i) =>
+      arrival([...SHARED.slice(0, 36), 20 + i, 30 + i], { goal: 2 }),
+    );
+    const simulation = prove({ ...setup, stateBytes: 1e9 }, arrivals);
+    expect(simulation.sequences.map(({ cached }) => cached)).toEqual(Array(6).fill(0));
+    const without = prove({ ...setup, hostTokens: 0 }, arrivals);
+    expect(simulation.steps).toBe(without.steps);
+  });
+
+  test("prompts that waited for a copy without time for it start together", () => {
+    const arrivals = Array.from({ length: 6 }, (_, i) =>
+      arrival([...SHARED.slice(0, 100), 20 + i, 30 + i], { goal: 2, tier: "batch" }),
+    );
+    // A copy is predicted to take 20 ms, 40 with its way back, and the tokens 105. A batch step has 15.
+    const slow = { ...setup, batchStepMs: 15, stateBytes: 2e7 };
+    const simulation = prove(slow, arrivals);
+    const without = prove({ ...slow, hostTokens: 0 }, arrivals);
+    // The chunk of the first prompt ends where the copy would have been made.
+    expect(simulation.steps).toBe(without.steps + 1);
+  });
+
   test("a prompt continues alone when the one that computes its prefix is cancelled", () => {
     const arrivals = [arrival(question(0), { cancelAt: 3 }), arrival(question(1)), arrival(question(2))];
     prove(setup, arrivals);

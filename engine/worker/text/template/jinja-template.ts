@@ -1,6 +1,11 @@
-import { Environment, Template } from "@huggingface/jinja";
-import { BoundedInterpreter, Loops } from "./bounded-interpreter.ts";
-import { withNumericKeys } from "./python-interpreter.ts";
+import { Environment } from "@huggingface/jinja";
+import { BoundedInterpreter, EndlessTemplate, Loops } from "./jinja/bounded-interpreter.ts";
+import { Arguments } from "./jinja/builtins/arguments.ts";
+import { members } from "./jinja/builtins/container-methods.ts";
+import type { Node } from "./jinja/nodes.ts";
+import { parsedTemplate } from "./jinja/parsed-template.ts";
+import { TemplateLines } from "./jinja/template-lines.ts";
+import { callable, mapping, type Scope } from "./jinja/values/values.ts";
 import { strftime } from "./strftime.ts";
 
 /** Numbers in a range. Jinja's own sandbox has this bound, so that no list fills the memory. */
@@ -14,7 +19,7 @@ const MOST_STEPS = 4_000_000;
 
 /** Names that a template gets from this class; a client can't set them. */
 export const OWN_NAMES: ReadonlySet<string> = new Set(
-  "messages tools bos_token eos_token raise_exception strftime_now range namespace true false none True False None".split(
+  "messages tools bos_token eos_token raise_exception strftime_now range namespace dict true false none True False None".split(
     " ",
   ),
 );
@@ -24,22 +29,29 @@ export class TemplateRefusal extends Error {
   override readonly name = "TemplateRefusal";
 }
 
+/** An error of the interpreter, with the template's line where it is known. */
+export class TemplateFault extends Error {
+  override readonly name = "TemplateFault";
+
+  constructor(message: string, line: number | null) {
+    super(line === null ? message : `${message} (line ${line})`);
+  }
+}
+
 /** A parsed Jinja template with the globals that transformers gives to chat templates. */
 export class JinjaTemplate {
   readonly source: string;
-  readonly #program: Template["parsed"];
+  readonly #program: Node;
   readonly #loops: Loops;
 
-  /** @throws Error for a source that is not Jinja */
+  /** @throws TemplateSyntaxError for a source that is not Jinja */
   constructor(source: string) {
     this.source = source;
-    this.#program = new Template(source).parsed;
-    withoutTuples(this.#program);
-    withNumericKeys(this.#program);
+    this.#program = parsedTemplate(source);
     this.#loops = new Loops(this.#program);
   }
 
-  /** @throws TemplateRefusal; EndlessTemplate past `mostSteps`; any error of the interpreter */
+  /** @throws TemplateRefusal; EndlessTemplate past `mostSteps`; TemplateFault for all other errors */
   render(variables: Record<string, unknown>, now: Date, mostSteps = MOST_STEPS): string {
     // Not Template.render: its `strftime_now` reads the clock itself, and a second definition throws.
     const environment = new Environment();
@@ -57,23 +69,20 @@ export class JinjaTemplate {
       },
     };
     for (const [name, value] of Object.entries({ ...variables, ...globals })) environment.set(name, value);
-    return String(new BoundedInterpreter(environment, this.#loops, mostSteps).run(this.#program).value);
+    (environment as unknown as Scope).setVariable(
+      "dict",
+      callable((args) => mapping(new Map(members(Arguments.of(args))))),
+    );
+    const interpreter = new BoundedInterpreter(environment, this.#loops, mostSteps);
+    try {
+      return String(interpreter.run(this.#program).value);
+    } catch (error) {
+      if (error instanceof TemplateRefusal || error instanceof EndlessTemplate) throw error;
+      const lines = new TemplateLines(this.source, this.#program);
+      const line = interpreter.failed === null ? null : lines.lineOf(interpreter.failed);
+      throw new TemplateFault(error instanceof Error ? error.message : String(error), line);
+    }
   }
-}
-
-/** Tuples of values become lists: a loop of this interpreter unpacks lists alone (`for a, b in [(1, 2)]`). */
-function withoutTuples(node: unknown): void {
-  if (typeof node !== "object" || node === null) return;
-  if (node instanceof Map) {
-    for (const entry of node) withoutTuples(entry);
-    return;
-  }
-  for (const [key, child] of Object.entries(node)) {
-    // Names that a loop or an assignment unpacks into.
-    if (key === "loopvar" || key === "assignee") continue;
-    withoutTuples(child);
-  }
-  if ("type" in node && node.type === "TupleLiteral") node.type = "ArrayLiteral";
 }
 
 function boundedRange(first: number, second?: number, step = 1): number[] {

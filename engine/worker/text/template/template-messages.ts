@@ -149,7 +149,7 @@ function withoutSystem(messages: ChatMessage[]): ChatMessage[] {
 function templateMessage(message: ChatMessage, traits: TemplateTraits): TemplateMessage {
   const { role, content, tool_calls: calls, tool_call_id: resultOf, reasoning_content: thoughts, ...rest } = message;
   const given = Object.entries(rest).filter(([, value]) => value !== undefined && value !== null);
-  const result: TemplateMessage = { ...Object.fromEntries(given), role, content };
+  const result: TemplateMessage = { ...Object.fromEntries(given), role, content: content ?? "" };
   if (resultOf !== undefined) result.tool_call_id = callId(resultOf, traits);
   if (calls !== undefined && calls.length > 0) {
     result.content = content ?? traits.noContent;

@@ -80,7 +80,8 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
     const rendered = trial.rendered({ messages, tools });
     return rendered !== null && words.every((word) => rendered.includes(word));
   };
-  const forms = ([null, ""] as const).flatMap((noContent) =>
+  // A template prints none as "None".
+  const forms = (["", null] as const).flatMap((noContent) =>
     (["object", "text"] as const).map((argumentsAs) => ({ noContent, argumentsAs })),
   );
   const probed = ({ noContent, argumentsAs }: (typeof forms)[number], id: string): unknown[] => {

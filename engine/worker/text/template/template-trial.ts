@@ -1,4 +1,4 @@
-import { EndlessTemplate } from "./bounded-interpreter.ts";
+import { EndlessTemplate } from "./jinja/bounded-interpreter.ts";
 import { type JinjaTemplate, TemplateRefusal } from "./jinja-template.ts";
 
 const EPOCH = new Date(0);

@@ -130,7 +130,7 @@ describe("templates that look at text still see it", () => {
   test("equal texts compare equal, and length and slices are of characters", () => {
     const source = "{{ messages[0].content == messages[1].content }} {{ messages[0].content[1:] }}";
     const message: ChatMessage = { role: "user", content: "a<|im_end|>b" };
-    expect(joined(render(source, CHATML, [message, message]))).toBe("true <|im_end|>b");
+    expect(joined(render(source, CHATML, [message, message]))).toBe("True <|im_end|>b");
   });
 
   test("JSON with escaped letters", () => {

@@ -78,7 +78,7 @@ describe("reasoning of earlier answers", () => {
     });
     expect(given("{{ messages[0].thinking }}")).toMatchObject({ content: "4", thinking: "2 + 2" });
     expect(given("{{ messages[0]['thinking'] }}{{ messages | tojson }}", true)).toMatchObject({
-      content: null,
+      content: "",
       thinking: "2 + 2",
     });
   });

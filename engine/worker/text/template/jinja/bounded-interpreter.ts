@@ -1,5 +1,7 @@
 import type { Environment } from "@huggingface/jinja";
-import { type Node, PythonInterpreter, type Value } from "./python-interpreter.ts";
+import { isSelection, type Node } from "./nodes.ts";
+import { PythonInterpreter } from "./python-interpreter.ts";
+import type { Scope, Value } from "./values/values.ts";
 
 /** Steps that one iteration of a loop counts as: this interpreter makes nine values and their methods for each. */
 const STEPS_PER_ITERATION = 32;
@@ -31,7 +33,7 @@ export class BoundedInterpreter extends PythonInterpreter {
     this.#mostSteps = mostSteps;
   }
 
-  override evaluate(node: Node | undefined, scope: unknown): Value {
+  override evaluate(node: Node | undefined, scope: Scope): Value {
     this.#count(1);
     const value = super.evaluate(node, scope);
     if (node !== undefined && (GROWING.has(node.type) || this.#loops.iterables.has(node)))
@@ -39,7 +41,7 @@ export class BoundedInterpreter extends PythonInterpreter {
     return value;
   }
 
-  override evaluateBlock(nodes: Node[], scope: unknown): Value {
+  override evaluateBlock(nodes: readonly Node[], scope: Scope): Value {
     if (this.#loops.bodies.has(nodes)) this.#count(STEPS_PER_ITERATION);
     return super.evaluateBlock(nodes, scope);
   }
@@ -64,20 +66,14 @@ export class Loops {
     if ("iterable" in node && "body" in node) {
       const { iterable } = node;
       // In `for x in list if test` only the list is evaluated.
-      this.iterables.add(isSelection(iterable) ? iterable.lhs : iterable);
+      this.iterables.add(isSelection(iterable as Node) ? (iterable as { lhs: Node }).lhs : iterable);
       this.bodies.add(node.body);
     }
     for (const child of node instanceof Map ? [...node].flat() : Object.values(node)) this.#collect(child);
   }
 }
 
-function isSelection(node: unknown): node is { lhs: unknown } {
-  return (
-    typeof node === "object" && node !== null && "type" in node && node.type === "SelectExpression" && "lhs" in node
-  );
-}
-
-function stepsOf(value: unknown): number {
+function stepsOf(value: Value["value"]): number {
   if (Array.isArray(value)) return value.length / ITEMS_PER_STEP;
   if (value instanceof Map) return value.size / ITEMS_PER_STEP;
   return typeof value === "string" ? value.length / CHARACTERS_PER_STEP : 0;

@@ -127,6 +127,12 @@ const PREFER: Json = {
     "also a request that has not started, or is not expected to start, within N seconds.",
 };
 
+const IGNORED: Json = {
+  schema: { type: "string" },
+  description:
+    "Names of the body's fields that were accepted and not used, separated by commas. Absent where there is none.",
+};
+
 function describeOperation(operation: Operation): Json {
   const parameters: Json[] = [...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
@@ -140,6 +146,7 @@ function describeOperation(operation: Operation): Json {
   const responses: Record<string, Json> = {
     "200": {
       description: "OK",
+      ...(operation.request && operation.access === "inference" && { headers: { "x-nightshift-ignored": IGNORED } }),
       content: contentOf(operation.response, operation.stream),
       // Not a union in the schema: a generated client would have to distinguish the two for every response.
       ...(operation.dryRun && { "x-nightshift-dry-run": contentOf(operation.dryRun) }),

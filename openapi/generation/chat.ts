@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedMap } from "../bounded-schema.ts";
+import { ignoredField } from "../ignored-fields.ts";
 import { isEmptyList, isFalse, isOneOf, refusedField, refusedValue } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 import { vendorFields } from "./dry-run.ts";
@@ -14,9 +15,10 @@ import { finishReason, usage, usedTier } from "./usage.ts";
 const MAX_METADATA_PAIRS = 16;
 const FUNCTIONS = "it is deprecated and not supported; use tools.";
 
-const metadata = boundedMap(z.string().max(64), z.string().max(512), MAX_METADATA_PAIRS)
-  .nullish()
-  .describe(`Accepted and ignored; at most ${MAX_METADATA_PAIRS} pairs.`);
+const metadata = ignoredField(
+  boundedMap(z.string().max(64), z.string().max(512), MAX_METADATA_PAIRS).nullish(),
+  `Accepted and ignored; at most ${MAX_METADATA_PAIRS} pairs.`,
+);
 
 /** POST /v1/chat/completions. Fields that are not named here are ignored. */
 export function chatRequest(limits: RequestLimits) {
@@ -32,11 +34,14 @@ export function chatRequest(limits: RequestLimits) {
       verbosity: z.enum(["low", "medium", "high"]).nullish().describe("Passed to the chat template as `verbosity`."),
       metadata,
       store: refusedValue("responses are not stored; omit it or send false.", isFalse),
-      safety_identifier: z.string().max(64).nullish().describe("Accepted and ignored."),
-      prompt_cache_key: z.string().nullish().describe("Accepted and ignored: prefixes are found by their content."),
-      prompt_cache_retention: z.unknown().optional().describe("Accepted and ignored."),
-      prompt_cache_options: z.unknown().optional().describe("Accepted and ignored."),
-      prediction: z.unknown().optional().describe("Accepted and ignored: it would only speed up the same answer."),
+      safety_identifier: ignoredField(z.string().max(64).nullish()),
+      prompt_cache_key: ignoredField(
+        z.string().nullish(),
+        "Accepted and ignored: prefixes are found by their content.",
+      ),
+      prompt_cache_retention: ignoredField(z.unknown().optional()),
+      prompt_cache_options: ignoredField(z.unknown().optional()),
+      prediction: ignoredField(z.unknown().optional(), "Accepted and ignored: it would only speed up the same answer."),
       ...toolFields,
       modalities: refusedValue('only ["text"] is supported.', isTextOnly),
       response_format: responseFormat,

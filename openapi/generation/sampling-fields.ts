@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedList, boundedMap } from "../bounded-schema.ts";
+import { ignoredField } from "../ignored-fields.ts";
 import { isFalse, refusedField } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 import { INT32_MAX } from "./int32.ts";
@@ -59,7 +60,7 @@ export function samplingFields(limits: RequestLimits) {
       .describe(
         "`auto` and `scale` are served as `default`, `fast` as `priority`. The response has the tier that was used.",
       ),
-    user: z.string().nullish().describe("Accepted and ignored."),
+    user: ignoredField(z.string().nullish()),
     ...extensionFields,
     ...samplerFields,
     ...grammarFields,

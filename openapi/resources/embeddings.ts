@@ -3,6 +3,7 @@ import { boundedList } from "../bounded-schema.ts";
 import { vendorFieldsOfInputs } from "../generation/dry-run.ts";
 import { INT32_MAX } from "../generation/int32.ts";
 import { tokenList } from "../generation/token-list.ts";
+import { ignoredField } from "../ignored-fields.ts";
 import { refusedField } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 
@@ -47,7 +48,7 @@ export function embeddingsRequest(limits: RequestLimits) {
         "Keep this many numbers of each vector, the first ones, scaled to length 1. At most the width of the model's vectors.",
       ),
     service_tier: askedTier,
-    user: z.string().nullish().describe("Accepted and ignored."),
+    user: ignoredField(z.string().nullish()),
     truncate_prompt_tokens: refusedField("inputs are not truncated; shorten those that are too long."),
     nightshift: vendorFieldsOfInputs.nullish(),
   });

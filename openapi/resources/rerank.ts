@@ -2,6 +2,7 @@ import { z } from "zod";
 import { boundedList } from "../bounded-schema.ts";
 import { vendorFieldsOfInputs } from "../generation/dry-run.ts";
 import { INT32_MAX } from "../generation/int32.ts";
+import { ignoredField } from "../ignored-fields.ts";
 import { refusedField } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 import { askedTier, inputUsage, MOST_INPUTS } from "./embeddings.ts";
@@ -28,7 +29,7 @@ export function rerankRequest(limits: RequestLimits) {
         .describe("Return only this many of the best documents. Default: all."),
       return_documents: z.boolean().nullish().describe("Default false."),
       service_tier: askedTier,
-      user: z.string().nullish().describe("Accepted and ignored."),
+      user: ignoredField(z.string().nullish()),
       truncate_prompt_tokens: refusedField("documents are not truncated; shorten those that are too long."),
       nightshift: vendorFieldsOfInputs.nullish(),
     })

@@ -5,6 +5,7 @@ import { EmbeddingRun } from "../embedding/embedding-run.ts";
 import type { VectorRequest } from "../embedding/vector-request.ts";
 import { statusOf } from "../inference/request-count.ts";
 import type { ExecuteDeps, LineContext } from "./line-deps.ts";
+import { lineMark } from "./line-mark.ts";
 import { failedLine, timedOutLine, watchLine } from "./line-outcome.ts";
 
 /** Runs a batch line of /v1/embeddings. Throws the ApiError of a body that its model cannot take. */
@@ -36,13 +37,15 @@ export async function embedLine(
     case "ok": {
       const { vectors, promptTokens } = outcome;
       const body = await request.write(model.id, vectors, promptTokens);
+      const mark = JSON.stringify(lineMark(request.ignored));
       const usage = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
-      return { how: "answered", statusCode: 200, body: marked(body), usage, version: facts.fingerprint };
+      return {
+        how: "answered",
+        statusCode: 200,
+        body: `${body.slice(0, -1)},"nightshift":${mark}}`,
+        usage,
+        version: facts.fingerprint,
+      };
     }
   }
-}
-
-/** Adds the tier that the line ran at, as in every line's answer. */
-function marked(body: string): string {
-  return `${body.slice(0, -1)},"nightshift":{"tier":"batch"}}`;
 }

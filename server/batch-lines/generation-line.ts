@@ -12,6 +12,7 @@ import { checkTokens } from "../generation/token-id-check.ts";
 import { enforceForm } from "../grammar/tool-grammar.ts";
 import { statusOf } from "../inference/request-count.ts";
 import { type ExecuteDeps, grammarOwner, type LineContext } from "./line-deps.ts";
+import { lineMark } from "./line-mark.ts";
 import { failedLine, timedOutLine, watchLine } from "./line-outcome.ts";
 
 export interface GenerationLineParts {
@@ -62,7 +63,7 @@ export async function generateLine(
       return failedLine(outcome.error, ready.facts.fingerprint, withOthers);
     case "ok": {
       const whole = request.whole(identity, sink.choices, outcome.usage);
-      const body = String(await jsonBytes({ ...whole, nightshift: { tier: "batch" } }));
+      const body = String(await jsonBytes({ ...whole, nightshift: lineMark(request.ignored) }));
       const version = ready.facts.fingerprint;
       return { how: "answered", statusCode: 200, body, usage: lineUsage(outcome.usage), version };
     }

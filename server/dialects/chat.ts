@@ -2,6 +2,7 @@ import type { FinishReason, ToolCallDelta } from "../../engine/protocol/output.t
 import { type ChatResponse, chatRequest } from "../../openapi/generation/chat.ts";
 import type { Usage } from "../../openapi/generation/usage.ts";
 import { validate } from "../../openapi/generation/validate.ts";
+import { ignoredNames } from "../../openapi/ignored-fields.ts";
 import type { Unwritten } from "../../openapi/json/json-pieces.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { chatSubmission, tierOf } from "../generation/engine-request.ts";
@@ -9,6 +10,7 @@ import type { Dialect } from "../generation/generation-endpoint.ts";
 import type { WholeChoice, WholeToolCall } from "../generation/output/body-sink.ts";
 import type { AnswerIdentity, ChunkFormat, TextDelta } from "../generation/output/chunk-format.ts";
 import type { GenerationRequest } from "../generation/request.ts";
+import { unusedSamplerFields } from "../generation/unused-samplers.ts";
 import { toolChoice } from "../grammar/tool-choice.ts";
 import { chatLogprobs, lateChatLogprobs } from "./chat-logprobs.ts";
 
@@ -29,6 +31,7 @@ export function chatReader(limits: RequestLimits): (body: unknown) => Generation
       toolChoice: toolChoice(body),
       stream: body.stream ?? false,
       includeUsage,
+      ignored: [...ignoredNames(Object(json), schema), ...unusedSamplerFields(body)],
       dryRun: body.nightshift?.dry_run ?? false,
       chunks: (identity) => new ChatChunks(identity, includeUsage),
       whole: chatCompletion,

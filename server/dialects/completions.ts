@@ -2,6 +2,7 @@ import type { FinishReason, PromptLogprob } from "../../engine/protocol/output.t
 import { type CompletionResponse, completionRequest } from "../../openapi/generation/completions.ts";
 import type { Usage } from "../../openapi/generation/usage.ts";
 import { validate } from "../../openapi/generation/validate.ts";
+import { ignoredNames } from "../../openapi/ignored-fields.ts";
 import type { Unwritten } from "../../openapi/json/json-pieces.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { completionSubmissions, tierOf } from "../generation/engine-request.ts";
@@ -9,6 +10,7 @@ import type { Dialect } from "../generation/generation-endpoint.ts";
 import type { WholeChoice } from "../generation/output/body-sink.ts";
 import type { AnswerIdentity, ChunkFormat, TextDelta } from "../generation/output/chunk-format.ts";
 import type { GenerationRequest } from "../generation/request.ts";
+import { unusedSamplerFields } from "../generation/unused-samplers.ts";
 import { CompletionTokens, lateCompletionLogprobs } from "./completion-logprobs.ts";
 
 /** POST /v1/completions. */
@@ -28,6 +30,7 @@ function completionReader(limits: RequestLimits): (body: unknown) => GenerationR
       toolChoice: null,
       stream: body.stream ?? false,
       includeUsage,
+      ignored: [...ignoredNames(Object(json), schema), ...unusedSamplerFields(body)],
       dryRun: body.nightshift?.dry_run ?? false,
       chunks: (identity) => new CompletionChunks(identity, includeUsage),
       whole: textCompletion,

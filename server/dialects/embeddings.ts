@@ -1,5 +1,6 @@
 import type { EmbeddingInput } from "../../engine/protocol/embedding.ts";
 import { validate } from "../../openapi/generation/validate.ts";
+import { ignoredNames } from "../../openapi/ignored-fields.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { type EmbeddingsRequest, embeddingsRequest } from "../../openapi/resources/embeddings.ts";
 import { embeddingItems, shortened } from "../embedding/vector-json.ts";
@@ -15,6 +16,7 @@ export function embeddingsReader(limits: RequestLimits): (body: unknown) => Vect
     return {
       model: body.model,
       tier: tierOf(body.service_tier),
+      ignored: ignoredNames(Object(json), schema),
       task: "embed",
       inputs: inputsOf(body.input),
       dimensions,

@@ -1,4 +1,5 @@
 import { validate } from "../../openapi/generation/validate.ts";
+import { ignoredNames } from "../../openapi/ignored-fields.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { type RerankRequest, type RerankResponse, rerankRequest } from "../../openapi/resources/rerank.ts";
 import type { VectorRequest } from "../embedding/vector-request.ts";
@@ -12,6 +13,7 @@ export function rerankReader(limits: RequestLimits): (body: unknown) => VectorRe
     return {
       model: body.model,
       tier: tierOf(body.service_tier),
+      ignored: ignoredNames(Object(json), schema),
       task: "rank",
       inputs: body.documents.map((document) => ({ kind: "pair", query: body.query, document })),
       dimensions: null,

@@ -1,7 +1,9 @@
 import type { TokenAnswer, TokenQuestion } from "../../engine/protocol/tokenize.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
+import { chatRequest } from "../../openapi/generation/chat.ts";
 import { validate } from "../../openapi/generation/validate.ts";
 import { checkVocabulary } from "../../openapi/generation/vocabulary.ts";
+import { ignoredNames } from "../../openapi/ignored-fields.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import {
   type DetokenizeResponse,
@@ -23,6 +25,8 @@ const LEAST_BOUND = 1024 * 1024;
 /** A valid body: the question to the engine, and the writer of its answer as JSON. */
 interface TokenRequest {
   model: string | null;
+  /** Its fields that were accepted and not used. */
+  ignored: readonly string[];
   /** Throws the ApiError of a question that the model does not support. */
   question(ready: ReadyModel): TokenQuestion;
   write(answer: TokenAnswer, ready: ReadyModel): Promise<string>;
@@ -48,6 +52,7 @@ export class TokenEndpoint implements InferenceEndpoint {
       tier: null,
       jobEndpoint: null,
       metered: false,
+      ignored: request.ignored,
       prepare: async (ready, exchange) => {
         exchange.throwIfGone();
         const { caller, disconnected } = exchange;
@@ -61,10 +66,12 @@ export class TokenEndpoint implements InferenceEndpoint {
 /** Reads bodies of POST /tokenize. */
 export function tokenizeReader(limits: RequestLimits): (json: unknown) => TokenRequest {
   const schema = tokenizeRequest(limits);
+  const chat = chatRequest(limits);
   return (json) => {
     const body = validate(schema, json);
     return {
       model: body.model ?? null,
+      ignored: ignoredNames(Object(json), ...(body.messages == null ? [schema] : [schema, chat])),
       question: (ready) => question(body, json, ready, limits),
       write: (answer, { facts }) => tokenized(body, answer, facts.context),
     };
@@ -78,6 +85,7 @@ export function detokenizeReader(limits: RequestLimits): (json: unknown) => Toke
     const { model, tokens } = validate(schema, json);
     return {
       model: model ?? null,
+      ignored: ignoredNames(Object(json), schema),
       question({ facts }) {
         checkVocabulary(tokens, "tokens", facts.vocabulary);
         return { kind: "tokens", tokens, pieces: true };

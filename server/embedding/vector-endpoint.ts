@@ -25,6 +25,7 @@ export class VectorEndpoint implements InferenceEndpoint {
       tier: request.tier,
       jobEndpoint: null,
       metered: true,
+      ignored: request.ignored,
       prepare: (ready, { caller }) => {
         requireTask(ready.facts, request.task);
         checkInputs(request, ready.facts);

@@ -8,6 +8,8 @@ export interface VectorRequest {
   tier: OnlineTier;
   task: ModelTask;
   inputs: EmbeddingInput[];
+  /** Its fields that were accepted and not used. */
+  ignored: readonly string[];
   /** Requested numbers of each vector; null for all. */
   dimensions: number | null;
   /** JSON text; written in slices of the event loop. */

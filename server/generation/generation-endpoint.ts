@@ -47,6 +47,7 @@ export class GenerationEndpoint implements InferenceEndpoint {
       tier,
       jobEndpoint: stream || request.dryRun ? null : this.label,
       metered: !request.dryRun,
+      ignored: request.ignored,
       prepare: (ready) => this.#prepare(request, ready),
     };
   }

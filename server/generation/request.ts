@@ -16,6 +16,8 @@ export interface GenerationRequest {
   includeUsage: boolean;
   /** True for a request that is not run: its answer is the rendered prompt and the cost. */
   dryRun: boolean;
+  /** Its fields that were accepted and not used. */
+  ignored: readonly string[];
   chunks(identity: AnswerIdentity): ChunkFormat;
   whole(identity: AnswerIdentity, choices: readonly WholeChoice[], usage: Usage): object;
 }

@@ -57,8 +57,8 @@ function isOwn(origin: string, host: string | undefined): boolean {
 const EXPOSED = [
   ...["x-request-id", "openai-processing-ms", "openai-version", "retry-after", "retry-after-ms", "location"],
   ...["limit", "remaining", "reset"].flatMap((of) => [`x-ratelimit-${of}-requests`, `x-ratelimit-${of}-tokens`]),
-  ...["preference-applied", "x-nightshift-budget-warning", "x-nightshift-next-page"],
-  ...["x-should-retry", "content-range"],
+  ...["preference-applied", "x-nightshift-budget-warning", "x-nightshift-ignored"],
+  ...["x-nightshift-next-page", "x-should-retry", "content-range"],
 ].join(", ");
 const MAX_AGE_SECONDS = "600";
 

@@ -1,3 +1,4 @@
+import { reportedNames } from "../../openapi/ignored-fields.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Admission, RequestWaits } from "../admission/admission.ts";
 import type { InFlight } from "../admission/start-timeout.ts";
@@ -34,6 +35,9 @@ export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, de
     if (endpoint.refusesUnread) admission.refuseUnread(req.headers, caller);
     const body = await exchange.json(deps.options.bodyLimit);
     const request = await endpoint.parse(body, exchange);
+    if (request.ignored.length > 0) {
+      exchange.res.setHeader("x-nightshift-ignored", reportedNames(request.ignored).join(", "));
+    }
     const model = await admission.enter(request, caller, exchange.disconnected);
     if (request.metered) count.identify(model.id, request.tier ?? "default");
     const ready = admission.ready(model);

@@ -28,6 +28,8 @@ export interface InferenceRequest {
   readonly jobEndpoint: BatchEndpoint | null;
   /** True for a request that a metric counts under its model once that is known. */
   readonly metered: boolean;
+  /** Fields of the body that were accepted and not used. */
+  readonly ignored: readonly string[];
   /** Throws the ApiError of a request that the model does not support. */
   prepare(ready: ReadyModel, exchange: Exchange): InferenceRun | Promise<InferenceRun>;
 }

@@ -125,6 +125,34 @@ describe("refused fields of a chat", () => {
   });
 });
 
+describe("fields that were accepted and not used are named in a header", () => {
+  const ignored = async (path: string, body: object) => {
+    const { response } = await server.client.post(path, { body: { model: "demo", ...body } }).withResponse();
+    return response.headers.get("x-nightshift-ignored");
+  };
+  const CHAT = { messages: [user("Hi")], max_tokens: 1 };
+
+  test.each<[string, Record<string, unknown>, string | null]>([
+    ["/chat/completions", { ...CHAT, temperature: 0, stop: null, n_probs: null }, null],
+    ["/chat/completions", { ...CHAT, user: "u", n_probs: 3, cache_prompt: true }, "user, n_probs, cache_prompt"],
+    ["/chat/completions", { ...CHAT, stream: true, id_slot: 1, "a\nb": 1 }, "id_slot, a?b"],
+    ["/chat/completions", { ...CHAT, mirostat: 2, top_p: 0.5 }, "top_p"],
+    ["/completions", { prompt: "Hi", max_tokens: 1, samplers: "k", temperature: 0.5 }, "temperature"],
+    ["/completions", { prompt: "Hi", max_tokens: 1, nightshift: { dry_run: true }, tfs_z: 1 }, "tfs_z"],
+    ["/embeddings", { input: "Hi", user: "u", normalize: true }, "user, normalize"],
+    ["/tokenize", { prompt: "Hi", temperature: 1 }, "temperature"],
+    ["/tokenize", { messages: CHAT.messages, temperature: 1, n_probs: 1 }, "n_probs"],
+    ["/detokenize", { tokens: [65], pieces: true }, "pieces"],
+  ])("%s: %j", async (path, body, names) => {
+    expect(await ignored(path, body)).toBe(names);
+  });
+
+  test("a request that is refused later has the header, too", async () => {
+    const error = await failure(chat({ model: "unknown", n_probs: 3 }));
+    expect(error.headers?.get("x-nightshift-ignored")).toBe("n_probs");
+  });
+});
+
 describe("invalid values", () => {
   test.each<[string, Record<string, unknown>, string]>([
     ["temperature", { temperature: 2.1 }, "invalid_value"],

@@ -105,7 +105,12 @@ describe("the charge of a request", () => {
     });
     const exposed = response.headers.get("access-control-expose-headers")?.split(", ");
     expect(exposed).toEqual(
-      expect.arrayContaining(["x-ratelimit-reset-tokens", "x-nightshift-budget-warning", "x-should-retry"]),
+      expect.arrayContaining([
+        "x-ratelimit-reset-tokens",
+        "x-nightshift-budget-warning",
+        "x-nightshift-ignored",
+        "x-should-retry",
+      ]),
     );
   });
 });

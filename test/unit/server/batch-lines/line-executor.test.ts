@@ -57,3 +57,26 @@ test("a line runs on its batch's model after an alias in its body was moved to a
   expect(engines.small.requests).toHaveLength(1);
   expect(result.how === "answered" && JSON.parse(result.body).model).toBe("small");
 });
+
+test("the answer of a line names the fields of its body that were not used", async () => {
+  const engine = new FakeEngine("demo");
+  engine.script = saying("yes");
+  const execute = lineExecutor({
+    models: new ModelSet([{ id: "demo", engine, created: 0 }]),
+    loads: new ModelLoads(() => 0),
+    metrics: new Metrics(new Registry()),
+    grammars: GRAMMARS_HERE,
+    limits: DEFAULT_REQUEST_LIMITS,
+    clock: CLOCK,
+    randomId: () => "id",
+    lineTimeoutMs: 60_000,
+  });
+  const context = { requestId: "req_a", owner: "local", model: "demo", signal: new AbortController().signal };
+  const markOf = async (fields: object) => {
+    const { body } = chatLine("a", "hi", { model: "demo", ...fields });
+    const result = await execute("/v1/chat/completions", body, context);
+    return result.how === "answered" && JSON.parse(result.body).nightshift;
+  };
+  expect(await markOf({})).toEqual({ tier: "batch" });
+  expect(await markOf({ user: "u", n_probs: 3 })).toEqual({ tier: "batch", ignored: ["user", "n_probs"] });
+});

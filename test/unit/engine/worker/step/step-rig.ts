@@ -26,7 +26,9 @@ export function generationOf(
   limit: number,
   change: Partial<Pick<EngineSequenceParts, "constraint" | "request">> = {},
 ): EngineSequence {
-  const sampler: Sampler = Object.create(Sampler.prototype, { free: { value: () => {} } });
+  const sampler: Sampler = Object.create(Sampler.prototype, {
+    free: { value: () => {}, writable: true, configurable: true },
+  });
   const text = new SequenceText({ stop: [], reasoningTags: null, startsInReasoning: false });
   const none = { rules: null, constraint: null, logprobs: null, thoughts: null };
   const parts = { request: plainRequest({ id }), index: 0, arrival: id, scope: "", promptTokens, limit, sampler, text };

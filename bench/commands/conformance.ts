@@ -54,9 +54,7 @@ export function conformanceCommand(): Command {
         process.stdout.write(`${table(TEMPLATE_HEAD, templateRows(prompts))}\n\n`);
         report("renderings of messages as sent differ from Jinja2's", prompts.interpreter);
         report("prompts are neither llama-server's nor Jinja2's of the messages as sent", prompts.choices ?? []);
-        if (prompts.prompts.length > 0) {
-          failures.push(`${prompts.prompts.length} prompts differ from Jinja2's:`, ...prompts.prompts.map(line));
-        }
+        report("prompts differ from Jinja2's of the messages as sent and of the adapted ones", prompts.prompts);
       }
       if (failures.length > 0) throw new Error(failures.join("\n"));
     });

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { ChatTemplate } from "../../../engine/worker/text/template/chat-template.ts";
 import { JinjaTemplate, TemplateRefusal } from "../../../engine/worker/text/template/jinja-template.ts";
+import { templateDates } from "../../../engine/worker/text/template/template-dates.ts";
 import { CONVERSATIONS, type Conversation } from "./conversations.ts";
 import { type OracleJob, type Rendering, renderByJinja2 } from "./jinja-oracle.ts";
 import { type LlamaPrompts, type LlamaServer, llamaPrompts } from "./llama-prompts.ts";
@@ -119,12 +120,12 @@ function caseOf(template: string, source: string, peer: LlamaPrompts | null, now
     const others = { ...defaults, ...variables, bos_token: bos, eos_token: eos };
     const sent = { ...asSent(conversation), ...others };
     const adapted = attempt(() => {
-      const { listed, ...adaptedChat } = chat.adapted(messages, tools, now);
+      const { listed, ...adaptedChat } = chat.adapted(messages, tools);
       return { ...listed, ...adaptedChat };
     });
     made.jobs.push(
       { template: source, variables: sent },
-      { template: source, variables: "text" in adapted ? { ...adapted.text, ...others } : sent },
+      { template: source, variables: "text" in adapted ? { ...templateDates(now), ...adapted.text, ...others } : sent },
     );
     made.interpreted.push(
       attempt(() => {

@@ -7,7 +7,7 @@ import { JinjaTemplate, OWN_NAMES, TemplateRefusal } from "./jinja-template.ts";
 import type { ThinkingTraits } from "./reasoning-effort.ts";
 import { type Guard, type PromptPiece, SpecialTokenEscaping } from "./special-token-escaping.ts";
 import { SpecialTokens } from "./special-tokens.ts";
-import { strftime } from "./strftime.ts";
+import { templateDates } from "./template-dates.ts";
 import { type TemplateMessage, templateMessages } from "./template-messages.ts";
 import { reasoningTags, type TemplateTraits, templateTraits } from "./template-traits.ts";
 import { functionVariables } from "./template-trial.ts";
@@ -20,7 +20,6 @@ const CHATML =
   "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
 /** FireFunction's own form of the time. */
-const FUNCTIONS_TIME = "%Y-%m-%d %H:%M:%S";
 const LONGEST_REASON = 300;
 
 /** The part of a model's vocabulary that its template needs. */
@@ -140,7 +139,7 @@ export class ChatTemplate {
         throw new TemplateError("invalid_value", "chat_template_kwargs", `The template sets '${name}' itself.`);
       }
     }
-    const { messages: shaped, tools: rendered, listed } = this.adapted(messages, tools, now);
+    const { messages: shaped, tools: rendered, listed } = this.adapted(messages, tools);
     const userText = JSON.stringify([shaped, variables, rendered, listed]);
     const escaping = new SpecialTokenEscaping(this.#tokens, this.#template.source, userText);
     const guarded = (guard: Guard) => ({
@@ -164,7 +163,7 @@ export class ChatTemplate {
    *
    * @throws TemplateError
    */
-  adapted(messages: ChatMessage[], tools: readonly FunctionTool[], now: Date): AdaptedChat {
+  adapted(messages: ChatMessage[], tools: readonly FunctionTool[]): AdaptedChat {
     if (tools.length > 0 && this.toolRefusal !== null) {
       throw new TemplateError("template_error", "tools", this.toolRefusal);
     }
@@ -177,19 +176,19 @@ export class ChatTemplate {
           `${FALLBACK_FORMAT} has.`,
       );
     }
-    const { describedArguments, noTools, functions } = this.#traits;
+    const { toolFields, noTools, functions } = this.#traits;
     const described =
-      tools.length > 0 && this.#traits.tools ? tools.map((tool) => templateTool(tool, describedArguments)) : noTools;
+      tools.length > 0 && this.#traits.tools ? tools.map((tool) => templateTool(tool, toolFields)) : noTools;
     return {
       messages: templateMessages(messages, this.#traits, tools, example),
       tools: described,
-      listed: functions ? functionVariables(described ?? [], strftime(now, FUNCTIONS_TIME)) : {},
+      listed: functions ? functionVariables(described ?? []) : {},
     };
   }
 
   #rendered(guarded: (guard: Guard) => Record<string, unknown>, now: Date): string {
     const { bos, eos } = this.#vocabulary;
-    const defaults = { documents: null, add_generation_prompt: true };
+    const defaults = { documents: null, add_generation_prompt: true, ...templateDates(now) };
     const own = { bos_token: bos, eos_token: eos };
     const plain = (values: Record<string, unknown>) => this.#template.render({ ...defaults, ...values, ...own }, now);
     const { textBehindCalls } = this.#traits;

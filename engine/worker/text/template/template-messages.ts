@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { ChatMessage, FunctionTool } from "../../../protocol/prompt.ts";
 import { RequestRefusal } from "../../../protocol/request-refusal.ts";
 import type { TemplateTraits } from "./template-traits.ts";
+import { thoughtParts } from "./thought-parts.ts";
 import { toolInstructions, withCallsAsText, withInstructions } from "./tool-prompt.ts";
 
 /** The depth that the server allows in a request's JSON; it does not see into arguments, which are JSON in a string. */
@@ -159,7 +160,8 @@ function templateMessage(message: ChatMessage, traits: TemplateTraits): Template
       function: { ...call.function, arguments: callArguments(call.function.arguments, traits) },
     }));
   }
-  if (thoughts && traits.thoughtsAs !== null) {
+  if (thoughts && traits.thoughtsAs === "parts") result.content = thoughtParts(thoughts, content ?? "");
+  else if (thoughts && traits.thoughtsAs !== null) {
     result[traits.thoughtsAs] = thoughts;
     // Harmony has one field for the text before a call: its templates refuse content and reasoning side by side.
     if (traits.thoughtsAs === "thinking" && calls?.length) result.content = traits.noContent;

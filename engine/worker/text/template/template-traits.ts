@@ -4,13 +4,15 @@ import type { ReasoningTags } from "../output/reasoning-tags.ts";
 import type { JinjaTemplate } from "./jinja-template.ts";
 import type { ThinkingTraits } from "./reasoning-effort.ts";
 import { TemplateTrial } from "./template-trial.ts";
+import { thoughtParts } from "./thought-parts.ts";
+import type { ToolFields } from "./tool-prompt.ts";
 
 /** The abilities of a chat template, found by rendering examples: templates do not declare them. */
 export interface TemplateTraits {
   /** False: it refuses or drops system messages (Gemma, early Mistral). */
   system: boolean;
   developer: boolean;
-  /** True when it renders tools, as JSON text, from a variable `functions` beside the time in `datetime`. */
+  /** True when it renders tools, as JSON text, from a variable `functions`. */
   functions: boolean;
   /** The error with which it fails on every tool; null where it renders tools, takes none, or refuses them. */
   toolsError: string | null;
@@ -24,8 +26,8 @@ export interface TemplateTraits {
   noTools: null | [];
   /** True when it renders tools. */
   tools: boolean;
-  /** True when it fails on a tool's argument without a description. */
-  describedArguments: boolean;
+  /** The fields without which it fails. */
+  toolFields: ToolFields;
   /** True when it renders tool calls and their results. */
   calls: boolean;
   /** Its value for the content of a message that has calls and no text. */
@@ -38,8 +40,8 @@ export interface TemplateTraits {
   shortCallIds: boolean;
   /** True when it renders all calls of a message. */
   parallelCalls: boolean;
-  /** The field with the reasoning of an earlier answer; null: it renders none (most). */
-  thoughtsAs: "reasoning_content" | "thinking" | null;
+  /** The field with the reasoning of an earlier answer, or parts of its content (Mistral); null: it renders none (most). */
+  thoughtsAs: "reasoning_content" | "thinking" | "parts" | null;
   thinking: ThinkingTraits;
 }
 
@@ -61,13 +63,18 @@ const DESCRIBED_TOOL = tool({ type: "string", description: "where" });
 const BARE_TOOL = tool({ type: "string" });
 /** Mistral's templates refuse an id that is not nine letters or digits long. */
 const SHORT_ID = "call00001";
+const DEVELOPER = { role: "developer", content: "zebra-developer" };
+const THOUGHT = "zebra-thought";
 const SAID = "zebra-said";
 const UNKNOWN_ROLE = "zebra-role";
 /** Kimi K2 writes an id for the name of a call. */
 const KIMI_ID = `functions.${PROBE_CALL.name}:0`;
 
 function tool(city: Record<string, string>) {
-  const parameters = { type: "object", properties: { city }, required: ["city"] };
+  return toolOf({ type: "object", properties: { city }, required: ["city"] });
+}
+
+function toolOf(parameters: Record<string, unknown>) {
   return { type: "function", function: { name: "zebra_tool", description: "stripes", parameters } };
 }
 
@@ -105,6 +112,7 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
   const form = forms.find((one) => shows(called(one, SHORT_ID), words(SHORT_ID)));
   const [second, long] = ["call00002", "call_0123456789abcdef"];
   const bare = shows([QUESTION], ["zebra_tool"], [BARE_TOOL]);
+  const named = [{}, { type: "object" }].every((schema) => shows([QUESTION], ["zebra_tool"], [toolOf(schema)]));
   const described = bare || shows([QUESTION], ["zebra_tool"], [DESCRIBED_TOOL]);
   const callErrors = forms.map((one) => trial.error({ messages: called(one, SHORT_ID), tools: noTools }));
   const toolResponses = form !== undefined && takesResponses(called(form, SHORT_ID), trial, noTools);
@@ -116,13 +124,13 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
   });
   return {
     system: shows([{ role: "system", content: "zebra-rule" }, QUESTION], ["zebra-rule"]) || !shows([QUESTION], []),
-    developer: template.source.includes("developer"),
+    developer: template.source.includes("developer") && shows([DEVELOPER, QUESTION], [DEVELOPER.content]),
     noTools,
     tools: described,
     functions: trial.functions,
     toolsError: described ? null : trial.error({ messages: [QUESTION], tools: [DESCRIBED_TOOL] }),
     callsError: form === undefined && !callErrors.includes(null) ? (callErrors[0] ?? null) : null,
-    describedArguments: described && !bare,
+    toolFields: { schemas: !named, descriptions: described && !bare },
     calls: form !== undefined,
     writtenCalls,
     argumentsAs: form?.argumentsAs ?? "object",
@@ -131,7 +139,7 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
     textBehindCalls: form !== undefined && writesTextLast(called(form, SHORT_ID), toolResponses, trial, noTools),
     shortCallIds: form !== undefined && !shows(called(form, long), [`stripe-${long}`]),
     parallelCalls: form === undefined || shows(called(form, SHORT_ID, second), words(SHORT_ID, second)),
-    thoughtsAs: shownThoughts(template.source),
+    thoughtsAs: shownThoughts(template.source, takesThoughtParts(trial, noTools)),
     thinking: thinkingTraits(trial, noTools),
   };
 }
@@ -173,9 +181,17 @@ function answersIn(history: string, prompt: string): string[] {
 }
 
 /** By its source and not by a trial: most templates that render reasoning do so in some turns alone. */
-function shownThoughts(source: string): TemplateTraits["thoughtsAs"] {
+function shownThoughts(source: string, takesParts: boolean): TemplateTraits["thoughtsAs"] {
   if (source.includes("reasoning_content")) return "reasoning_content";
+  if (takesParts) return "parts";
   return /\.thinking\b|\[['"]thinking['"]\]/.test(source) ? "thinking" : null;
+}
+
+/** Whether a template renders parts of a content, and not the list of them as any value. */
+function takesThoughtParts(trial: TemplateTrial, tools: null | []): boolean {
+  const messages = [QUESTION, { role: "assistant", content: thoughtParts(THOUGHT, SAID) }, QUESTION];
+  const rendered = trial.rendered({ messages, tools }) ?? "";
+  return rendered.includes(THOUGHT) && rendered.includes(SAID) && !/["']type["']/.test(rendered);
 }
 
 /** Levels that models are trained on, even where their template does not name them. */

@@ -1,5 +1,6 @@
 import { EndlessTemplate } from "./jinja/bounded-interpreter.ts";
 import { type JinjaTemplate, TemplateRefusal } from "./jinja-template.ts";
+import { templateDates } from "./template-dates.ts";
 
 const EPOCH = new Date(0);
 /** Steps of one trial. None of llama.cpp's 70 templates takes more than 1,500 for a question with a tool. */
@@ -33,9 +34,10 @@ export class TemplateTrial {
 
   /** @throws EndlessTemplate, which is no trait: the template would fail, or take as long, with clients' messages */
   #outcome(variables: Record<string, unknown>, functions: boolean): Outcome {
-    const common = { bos_token: "", eos_token: "", documents: null, add_generation_prompt: true };
+    const texts = { bos_token: "", eos_token: "", ...templateDates(EPOCH) };
+    const common = { ...texts, documents: null, add_generation_prompt: true };
     const { tools } = variables;
-    const listed = functions ? functionVariables(Array.isArray(tools) ? tools : [], "") : {};
+    const listed = functions ? functionVariables(Array.isArray(tools) ? tools : []) : {};
     try {
       return { text: this.template.render({ ...common, ...listed, ...variables }, EPOCH, TRIAL_STEPS) };
     } catch (error) {
@@ -46,7 +48,7 @@ export class TemplateTrial {
   }
 }
 
-/** The variables of FireFunction's template: the tools as JSON text, and the time. */
-export function functionVariables(tools: readonly unknown[], now: string): Record<string, string> {
-  return { functions: JSON.stringify(tools, null, 4), datetime: now };
+/** The variable of FireFunction's template: the tools as JSON text. */
+export function functionVariables(tools: readonly unknown[]): Record<string, string> {
+  return { functions: JSON.stringify(tools, null, 4) };
 }

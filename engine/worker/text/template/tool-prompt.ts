@@ -60,17 +60,25 @@ export function withCallsAsText(messages: readonly ChatMessage[]): ChatMessage[]
   return result;
 }
 
-/** A tool with every field that templates read, filled in where the client left it out. `described`: arguments get descriptions too. */
-export function templateTool({ function: { name, description, parameters } }: FunctionTool, described = false) {
-  const schema = { type: "object", properties: {}, ...parameters };
-  return {
-    type: "function",
-    function: {
-      name,
-      description: description ?? "",
-      parameters: described ? { ...schema, properties: withDescriptions(schema.properties) } : schema,
-    },
-  };
+/** The fields of a tool that are filled in where the client left them out, since a template fails without them. */
+export interface ToolFields {
+  /** True: `type` and `properties` of parameters. */
+  schemas: boolean;
+  /** True: descriptions of arguments. */
+  descriptions: boolean;
+}
+
+export const ALL_FIELDS: ToolFields = { schemas: true, descriptions: false };
+
+/** A tool as llama-server gives it to templates, with further fields. The members of given parameters keep their order. */
+export function templateTool({ function: { name, description, parameters } }: FunctionTool, fields = ALL_FIELDS) {
+  const schema: Record<string, unknown> = { ...parameters };
+  if (fields.schemas) {
+    schema.type ??= "object";
+    schema.properties ??= {};
+  }
+  if (fields.descriptions) schema.properties = withDescriptions(schema.properties ?? {});
+  return { type: "function", function: { name, description: description ?? "", parameters: schema } };
 }
 
 function withDescriptions(properties: object): object {

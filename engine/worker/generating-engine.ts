@@ -77,12 +77,9 @@ export class GeneratingEngine implements LoadedModel {
       plan.embedding === null ? null : openEmbedder(library, model, adapters, config, plan.embedding, run);
     this.#loop = new WorkLoop({ steps: this.#steps, embedder: this.#embedder, limits, now });
 
-    this.warnings = [
-      template.warning,
-      template.toolRefusal,
-      shortContext(config, model, plan),
-      idleGpu(library),
-    ].filter((warning) => warning !== null);
+    this.warnings = [...template.warnings, shortContext(config, model, plan), idleGpu(library)].filter(
+      (warning) => warning !== null,
+    );
     this.facts = factsOf(library, model, config, plan, {
       threads,
       cacheBytes: cacheBytes(plan, memory),

@@ -116,6 +116,13 @@ export class ChatTemplate {
     this.parts = { source, vocabulary: texts, tagTokens, format };
   }
 
+  /** The defects of the template, for the log and the doctor. */
+  get warnings(): string[] {
+    const { faults } = this.#traits;
+    const failing = faults.map((fault) => `The model's chat template fails on ${fault}.`);
+    return [this.warning, this.toolRefusal, ...failing].filter((warning) => warning !== null);
+  }
+
   /** The template's controls of how much the model reasons. */
   get thinking(): ThinkingTraits {
     return this.#traits.thinking;

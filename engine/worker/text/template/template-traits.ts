@@ -18,6 +18,8 @@ export interface TemplateTraits {
   toolsError: string | null;
   /** The same for calls and their results. */
   callsError: string | null;
+  /** Examples on which it fails with an error of the interpreter, with its message and the consequence. */
+  faults: readonly string[];
   /** Answers with a call of `PROBE_CALL`, as it writes them into the history, with text behind. */
   writtenCalls: readonly string[];
   /** The form of a tool call's arguments: an object (most), or their JSON text (DeepSeek). */
@@ -63,6 +65,7 @@ const DESCRIBED_TOOL = tool({ type: "string", description: "where" });
 const BARE_TOOL = tool({ type: "string" });
 /** Mistral's templates refuse an id that is not nine letters or digits long. */
 const SHORT_ID = "call00001";
+const SYSTEM = { role: "system", content: "zebra-rule" };
 const DEVELOPER = { role: "developer", content: "zebra-developer" };
 const THOUGHT = "zebra-thought";
 const SAID = "zebra-said";
@@ -115,6 +118,29 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
   const named = [{}, { type: "object" }].every((schema) => shows([QUESTION], ["zebra_tool"], [toolOf(schema)]));
   const described = bare || shows([QUESTION], ["zebra_tool"], [DESCRIBED_TOOL]);
   const callErrors = forms.map((one) => trial.error({ messages: called(one, SHORT_ID), tools: noTools }));
+  const callsError = form === undefined && !callErrors.includes(null) ? (callErrors[0] ?? null) : null;
+  const failing = (consequence: string, messages: unknown[]) => {
+    const error = trial.error({ messages, tools: noTools });
+    return error === null ? [] : [`${consequence} (${error})`];
+  };
+  const faults = failing("a question, so that chats are refused", [QUESTION]);
+  if (faults.length === 0) {
+    faults.push(...failing("a system message, which is given as a part of the question", [SYSTEM, QUESTION]));
+    if (form !== undefined) {
+      const consequence = "two calls in a message, so that each has a message of its own";
+      faults.push(...failing(consequence, called(form, SHORT_ID, second)));
+    } else if (callsError === null) {
+      const consequence = "a tool call and its result, which are given as text";
+      const errors = forms.map((one) => failing(consequence, called(one, SHORT_ID)));
+      // Content null fails in many templates without calls.
+      faults.push(
+        ...errors
+          .filter((_, index) => forms[index]!.noContent === "")
+          .flat()
+          .slice(0, 1),
+      );
+    }
+  }
   const toolResponses = form !== undefined && takesResponses(called(form, SHORT_ID), trial, noTools);
   const ids = form === undefined ? [] : [SHORT_ID, KIMI_ID];
   const writtenCalls = ids.flatMap((id) => {
@@ -123,13 +149,14 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
     return prompt === null || history === null ? [] : answersIn(history, prompt);
   });
   return {
-    system: shows([{ role: "system", content: "zebra-rule" }, QUESTION], ["zebra-rule"]) || !shows([QUESTION], []),
+    system: shows([SYSTEM, QUESTION], [SYSTEM.content]) || !shows([QUESTION], []),
     developer: template.source.includes("developer") && shows([DEVELOPER, QUESTION], [DEVELOPER.content]),
     noTools,
     tools: described,
     functions: trial.functions,
     toolsError: described ? null : trial.error({ messages: [QUESTION], tools: [DESCRIBED_TOOL] }),
-    callsError: form === undefined && !callErrors.includes(null) ? (callErrors[0] ?? null) : null,
+    callsError,
+    faults,
     toolFields: { schemas: !named, descriptions: described && !bare },
     calls: form !== undefined,
     writtenCalls,

@@ -84,12 +84,14 @@ function wordsOf({ line, text }: Tag): { word: string; line: number }[] {
   });
 }
 
-/** The names within a node, in the order of the source. */
+/** The names within a node, in the order of the source. An operator is a token, whose type may be that of a name. */
 function* namesIn(node: unknown): Generator<Node & { value: string }> {
   if (typeof node !== "object" || node === null) return;
   if ("type" in node) {
     if (node.type === "Identifier" && "value" in node) yield node as Node & { value: string };
     else if (node.type === "Ternary") yield* inOrder(node, ["trueExpr", "condition", "falseExpr"]);
+    else if (node.type === "BinaryExpression") yield* inOrder(node, ["left", "right"]);
+    else if (node.type === "UnaryExpression") yield* inOrder(node, ["argument"]);
     else if (node.type === "CallStatement") yield* inOrder(node, ["callerArgs", "call", "body"]);
     else for (const child of Object.values(node)) yield* namesIn(child);
     return;

@@ -23,6 +23,10 @@ describe("an error says what is wrong, and in which line", () => {
     ["{{ 'a' + none }}", /^'\+' is not possible between a text and none \(line 1\)$/],
     ["\n{{ unknown_function(1) }}", /^'unknown_function' is an undefined value, not a function \(line 2\)$/],
     ["{{ 1 < 'a' }}", /^an integer and a text have no order$/],
+    [
+      "{% if a or b and not c %}\n{% endif %}\n{{ 1 if list else 2 }}\n{{ list | bold }}",
+      /^no filter is named 'bold' \(line 4\)$/,
+    ],
     ["\n\n{{ list is strange }}", /^no test is named 'strange' \(line 3\)$/],
     ["{{ empty | length }}", /^none has no length \(line 1\)$/],
     ["{% for x in 5 %}{% endfor %}", /^an integer is not iterable \(line 1\)$/],

@@ -43,6 +43,7 @@ const MARKS = [
   "<|close|>argument<|sep|>",
   "<|eom|><|start|>assistant",
   "</atem:parameter>",
+  "]<]minimax[>[</",
   "]<]minimax[>[",
 ].map((mark) => Buffer.from(mark));
 const MOST_BYTES = 2000;
@@ -90,6 +91,7 @@ test.each(TOOL_FORMAT_NAMES)("%s: a call that the grammar accepts is read as thi
       expect([calls.map((call) => call.name), said], text!).toEqual([[name], ""]);
       expect(isValid(JSON.parse(calls[0]!.arguments)), text!).toBe(true);
     });
-    fc.assert(property, { numRuns: 4 });
+    // Of the random walks, 2 to 50 % reach an end.
+    fc.assert(property, { numRuns: 4, maxSkipsPerRun: 1000 });
   }
 });

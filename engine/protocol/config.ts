@@ -60,6 +60,15 @@ export interface EngineConfig {
   cacheScope: CacheScope;
   /** One of `TOOL_FORMAT_NAMES`; null takes the format of the chat template. */
   toolFormat: string | null;
+  /** Replaces the template in the model's file; null keeps that one. */
+  chatTemplate: ChatTemplateFile | null;
+}
+
+/** A chat template in a file beside the model. */
+export interface ChatTemplateFile {
+  path: string;
+  /** Jinja. */
+  text: string;
 }
 
 /** A LoRA adapter in GGUF format; scale 0 has no effect, 1 the trained one. */
@@ -144,6 +153,8 @@ export interface ModelFacts {
   memory: "full" | "sliding-window" | "recurrent" | "hybrid";
   /** False: the model has no template of its own, and ChatML is used. */
   chatTemplate: boolean;
+  /** The file of the template in use; null for the model's own file. */
+  templateFile: string | null;
   /** The format of its tool calls: one of `TOOL_FORMAT_NAMES`; empty where the model does not generate. */
   toolFormat: string;
   /** False: the model only embeds, or ranks. */
@@ -154,8 +165,9 @@ export interface ModelFacts {
   build: string;
   libraryDir: string;
   /**
-   * A hash of the model's name, its files and adapters, the types of its cache, the backend and the build of llama.cpp: equal
-   * fingerprints give equal results for equal seeds, as far as the backend does. Of the weights it has a sample of every tensor.
+   * A hash of the model's name, its files and adapters, a chat template beside them, the types of its cache, the backend and the
+   * build of llama.cpp: equal fingerprints give equal results for equal seeds, as far as the backend does. Of the weights it has a
+   * sample of every tensor.
    */
   fingerprint: string;
 }

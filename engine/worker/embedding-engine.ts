@@ -14,7 +14,7 @@ import type { EmbeddingPlan } from "./native/embedding-plan.ts";
 import { WorkLoop } from "./step/work-loop.ts";
 import { TokenQuestions } from "./text/token-questions.ts";
 import { Tokenizer } from "./text/tokenizer.ts";
-import { idleGpu } from "./warnings.ts";
+import { idleGpu, unusedTemplate } from "./warnings.ts";
 
 /** A loaded model that only embeds, or ranks. */
 export class EmbeddingEngine implements LoadedModel {
@@ -48,7 +48,7 @@ export class EmbeddingEngine implements LoadedModel {
     this.#loop = new WorkLoop({ steps: null, embedder: this.#embedder, limits: planLimits(config, objectives), now });
     library.quiet();
 
-    this.warnings = [idleGpu(library)].filter((warning) => warning !== null);
+    this.warnings = [unusedTemplate(config), idleGpu(library)].filter((warning) => warning !== null);
     const { context } = plan;
     const cells = plan.whole ? 0 : plan.cells;
     this.facts = factsOf(

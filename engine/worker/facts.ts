@@ -39,6 +39,8 @@ export function factsOf(
     backend,
     config.cacheTypeK,
     config.cacheTypeV,
+    // The template of the model's own file is part of that file.
+    ...(config.chatTemplate === null ? [] : [config.chatTemplate.text]),
   ];
   return {
     model: config.model,
@@ -65,6 +67,7 @@ export function factsOf(
     objectives: found.objectives,
     memory: model.memory,
     chatTemplate: !found.fallback,
+    templateFile: model.pooling === null ? (config.chatTemplate?.path ?? null) : null,
     toolFormat: found.toolFormat,
     generates: model.pooling === null,
     embedding: found.embedding,

@@ -5,6 +5,7 @@ import { ToolCallReader } from "./step/tool-call-reader.ts";
 import { PromptBuilder } from "./text/prompt-builder.ts";
 import { Renderer } from "./text/renderer.ts";
 import { ChatTemplate } from "./text/template/chat-template.ts";
+import { checkGivenTemplate } from "./text/template/given-template.ts";
 import { Tokenizer } from "./text/tokenizer.ts";
 
 /** The parts that make tokens of a model's prompts, and answers of its tokens. */
@@ -15,11 +16,14 @@ export interface ModelText {
   sequences: SequenceFactory;
 }
 
-/** @param context the longest request in tokens */
+/**
+ * @param context the longest request in tokens
+ * @throws Error for a template that was given and can't be used
+ */
 export function openText({ library, model, config }: ModelParts, context: number, wake: () => void): ModelText {
   const { vocabulary } = model;
   const template = new ChatTemplate(
-    model.chatTemplate,
+    config.chatTemplate?.text ?? model.chatTemplate,
     {
       bos: vocabulary.text(vocabulary.bos),
       eos: vocabulary.text(vocabulary.eos),
@@ -28,6 +32,7 @@ export function openText({ library, model, config }: ModelParts, context: number
     },
     config.toolFormat,
   );
+  if (config.chatTemplate !== null) checkGivenTemplate(template, config.chatTemplate);
   const tags = template.reasoningTags;
   if (tags !== null) vocabulary.show([tags.openToken ?? tags.open, tags.close]);
   // After show(), which gives tokens a text.

@@ -14,6 +14,11 @@ export function shortContext(config: EngineConfig, model: Model, plan: MemoryPla
   );
 }
 
+/** For a model that only embeds. */
+export function unusedTemplate({ chatTemplate }: EngineConfig): string | null {
+  return chatTemplate === null ? null : `The chat template ${chatTemplate.path} has no effect: the model only embeds.`;
+}
+
 export function idleGpu({ idleGpu }: Library): string | null {
   if (idleGpu === null) return null;
   return `A build for GPUs is installed, but the CPU computes: ${idleGpu} docs/operations.md lists its requirements.`;

@@ -8,6 +8,7 @@ import type { Log } from "../../platform/log.ts";
 import { startProgress } from "../models/download-progress.ts";
 import { MemoryMeasurement } from "../models/memory-measurement.ts";
 import { type ResolvedModel, resolveModels } from "../models/source/resolve.ts";
+import { readTemplateFiles } from "../models/source/template-files.ts";
 import type { Options } from "../options/table.ts";
 import { readMachine } from "./machine.ts";
 import { type DoctorReport, type ModelResult, makeReport } from "./report.ts";
@@ -30,7 +31,9 @@ export async function examine(options: Options, log: Log): Promise<DoctorReport>
         log: (line) => log.info({ model }, line),
       }),
   });
-  const shares = new MemoryMeasurement(models.length, options, { measure: measureModel, log });
+  const names = models.map(({ name }) => name);
+  const templates = await readTemplateFiles(options.chatTemplate, names);
+  const shares = new MemoryMeasurement(models.length, options, { measure: measureModel, log, templates });
   await shares.enter(models);
   const results: ModelResult[] = [];
   for (const model of models) results.push(await tryModel(model, shares.config(model), log));

@@ -73,7 +73,7 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
       ["context", `${count(facts.context)} tokens; trained for ${count(facts.trainedContext)}`],
       ["vocabulary", count(facts.vocabulary)],
       ["tool calls", facts.toolFormat === "" ? "none" : facts.toolFormat],
-      ["template", facts.chatTemplate ? "from the model file" : "none; ChatML is used instead"],
+      ["template", templateText(facts)],
       [
         "attention",
         `${facts.memory}: prefixes are reused ${facts.memory === "full" ? "from any token on" : "at checkpoints"}`,
@@ -92,6 +92,11 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
       ["total", `${gigabytes(total)} of ${gigabytes(machine.freeMemory)} free memory`],
     ]),
   ];
+}
+
+function templateText({ chatTemplate, templateFile }: ModelFacts): string {
+  if (templateFile !== null) return `from ${templateFile}`;
+  return chatTemplate ? "from the model file" : "none; ChatML is used instead";
 }
 
 /** Rows on the computation of steps, and the resulting objectives. */

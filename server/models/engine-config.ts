@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { EngineConfig } from "../../engine/protocol/config.ts";
+import type { ChatTemplateFile, EngineConfig } from "../../engine/protocol/config.ts";
 import type { Options } from "../options/table.ts";
 import type { ResolvedModel } from "./source/resolve.ts";
 
@@ -28,7 +28,11 @@ const ENGINE_KEYS = [
 ] as const satisfies readonly (keyof EngineConfig & keyof Options)[];
 
 /** The configuration of one model's engine process. */
-export function engineConfig({ name, path, adapters }: ResolvedModel, options: Options): EngineConfig {
+export function engineConfig(
+  { name, path, adapters }: ResolvedModel,
+  options: Options,
+  chatTemplate: ChatTemplateFile | null,
+): EngineConfig {
   return {
     ...pick(options, ENGINE_KEYS),
     model: name,
@@ -37,6 +41,7 @@ export function engineConfig({ name, path, adapters }: ResolvedModel, options: O
     calibrationDir: options.calibration === "on" ? join(options.dataDir, "calibration") : null,
     timeoutMs: options.engineTimeout * 1000,
     toolFormat: options.toolFormat[name] ?? null,
+    chatTemplate,
   };
 }
 

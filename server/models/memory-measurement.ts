@@ -5,6 +5,7 @@ import type { Options } from "../options/table.ts";
 import { engineConfig } from "./engine-config.ts";
 import { MemoryPartition } from "./memory-partition.ts";
 import type { ResolvedModel } from "./source/resolve.ts";
+import type { TemplateFiles } from "./source/template-files.ts";
 
 /** Share of the free memory that no model gets: for offloaded prefixes and other programs. */
 const RESERVED_SHARE = 1 / 8;
@@ -12,6 +13,7 @@ const RESERVED_SHARE = 1 / 8;
 export interface MemoryMeasurementDeps {
   measure: typeof measureModel;
   log: Log;
+  templates: TemplateFiles;
 }
 
 /** Measures the models of a server and divides the memory between them. A single model is not measured. */
@@ -61,11 +63,15 @@ export class MemoryMeasurement {
   }
 
   config(model: ResolvedModel): EngineConfig {
-    const config = engineConfig(model, this.#options);
+    const config = this.#engineConfig(model);
     const share = this.#partition?.shareOf(model.name) ?? null;
     if (share === null) return { ...config, memory: config.memory ?? this.#options.totalMemory };
     const parking = Math.floor((this.#free * RESERVED_SHARE) / this.#models);
     return { ...config, memory: share, parkMemory: config.parkMemory ?? parking };
+  }
+
+  #engineConfig(model: ResolvedModel): EngineConfig {
+    return engineConfig(model, this.#options, this.#deps.templates.get(model.name) ?? null);
   }
 
   #open(free: number): MemoryPartition {
@@ -79,7 +85,7 @@ export class MemoryMeasurement {
 
   /** Null if the file cannot be loaded; its engine reports the reason. */
   async #measure(model: ResolvedModel): Promise<ModelNeeds | null> {
-    const config = engineConfig(model, this.#options);
+    const config = this.#engineConfig(model);
     try {
       const { least, wanted, free } = await this.#deps.measure(config, this.#deps.log);
       const limit = config.memory ?? Number.POSITIVE_INFINITY;

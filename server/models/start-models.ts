@@ -13,6 +13,7 @@ import type { ServedModel } from "./model-set.ts";
 import { refuseTwins } from "./source/model-name.ts";
 import { parseModelValue } from "./source/model-value.ts";
 import { type ResolvedModel, type ResolveOptions, resolveModels } from "./source/resolve.ts";
+import { readTemplateFiles } from "./source/template-files.ts";
 import { UnusableModel } from "./source/unusable-model.ts";
 
 export interface StartModelsDeps {
@@ -39,17 +40,21 @@ export interface StartedModels {
  * One engine per `--model`, by default that of the demo model. Model files on this machine are checked first; the memory of
  * several models is divided before the first one is loaded. Then their engines start; with a keep-alive they start on demand.
  * Remote models are downloaded one at a time, and their engines are `loading` until then. Throws OptionsError for an invalid
- * value, a duplicate name, a missing or invalid file, and for models that do not fit together.
+ * value, a duplicate name, a missing or invalid file, also of a chat template, and for models that do not fit together.
  */
 export async function startModels(options: Options, deps: StartModelsDeps): Promise<StartedModels> {
   const values = options.model.length > 0 ? options.model : [`demo=${demoModelPath}`];
   const models = values.map((value) => ({ value, ...parseModelValue(value, existsSync) }));
   refuseTwins(models);
+  const templates = await readTemplateFiles(
+    options.chatTemplate,
+    models.map(({ name }) => name),
+  );
   const local = await resolveModels(
     models.filter((model) => model.kind === "path").map((model) => model.value),
     resolveOptions(options, deps, () => {}),
   );
-  const shares = new MemoryMeasurement(models.length, options, deps);
+  const shares = new MemoryMeasurement(models.length, options, { ...deps, templates });
   await shares.enter(local);
 
   const start = (model: ResolvedModel) =>

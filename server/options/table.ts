@@ -5,6 +5,7 @@ import { TOOL_FORMAT_NAMES } from "../../engine/tools/format-list.ts";
 import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, type ModelPrice, type TierFactors } from "../../ledger/prices.ts";
 import { ENGINE_OPTIONS } from "./engine-options.ts";
 import { hiddenSecret, host, hostNames, networks, origins, secret } from "./kinds/access-kind.ts";
+import { chatTemplates, type TemplateSetting } from "./kinds/chat-template-kind.ts";
 import { keeping, seconds } from "./kinds/duration-kind.ts";
 import { byName, choice, integer, models, optional, size, sizeText, text, usd } from "./kinds/kind.ts";
 import { prices, tierFactors } from "./kinds/price-kind.ts";
@@ -119,6 +120,14 @@ export const OPTIONS = {
     {},
     `Format of a model's tool calls, for chat templates that do not define one: ${TOOL_FORMAT_NAMES.join(", ")}. Repeatable.`,
     "detected from the chat template",
+  ),
+  chatTemplate: row<TemplateSetting[]>(
+    "Models",
+    chatTemplates(),
+    [],
+    "A file with a chat template in Jinja, which replaces the one in the model's file. Several models need model=file. " +
+      "Repeatable.",
+    "the template in the model's file",
   ),
 
   ...ENGINE_OPTIONS,

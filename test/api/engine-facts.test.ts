@@ -68,11 +68,18 @@ test("a fingerprint covers the values of metadata and the weights of tensors", a
   expect(trained).not.toBe(renamed);
 });
 
-test("fingerprints differ by weights, adapters and cache types", async () => {
+test("fingerprints differ by weights, adapters, chat templates and cache types", async () => {
   const one = await factsOf("one");
   expect((await factsOf("same")).fingerprint).toBe(one.fingerprint);
   expect((await factsOf("tuned")).fingerprint).not.toBe(one.fingerprint);
   expect((await factsOf("one", { cacheTypeK: "q8_0" })).fingerprint).not.toBe(one.fingerprint);
+  const templated = async (text: string) => {
+    const { chatTemplate, templateFile, fingerprint } = await factsOf("one", { chatTemplate: { path: "t", text } });
+    expect({ chatTemplate, templateFile }).toEqual({ chatTemplate: true, templateFile: "t" });
+    return fingerprint;
+  };
+  const texts = ["{{ messages[0].content }}", "{{ messages[-1].content }}"];
+  expect(new Set([one.fingerprint, await templated(texts[0]!), await templated(texts[1]!)]).size).toBe(3);
   const path = at("adapter");
   const adapted = async (seed: number) => {
     await writeAdapter(path, "llama", seed);

@@ -50,6 +50,7 @@ export const CONFIG: EngineConfig = {
   reasoningBudget: null,
   adapters: [],
   toolFormat: null,
+  chatTemplate: null,
 };
 
 /** Milliseconds; a watchdog ticks eight times within it. */

@@ -42,6 +42,7 @@ export const FACTS: ModelFacts = {
   objectives: { ttftMs: 500, itlMs: 120 },
   memory: "full",
   chatTemplate: true,
+  templateFile: null,
   toolFormat: "hermes",
   generates: true,
   embedding: { pooling: "mean", width: 4, context: 2048 },

@@ -19,7 +19,6 @@ const CHATML =
   "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + (message.content or '') + '<|im_end|>\\n' }}" +
   "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
-/** FireFunction's own form of the time. */
 const LONGEST_REASON = 300;
 
 /** The part of a model's vocabulary that its template needs. */
@@ -81,6 +80,8 @@ export class ChatTemplate {
   /** True when ChatML is used instead, for the reason in `warning`. */
   readonly fallback: boolean;
   readonly warning: string | null;
+  /** The reason why the given template is not in use; null where it is, and where none was given. */
+  readonly fault: string | null;
   readonly reasoningTags: ReasoningTags | null;
   /** The model's format of tool calls, by its template or the option. */
   readonly toolFormat: ToolFormat;
@@ -99,9 +100,10 @@ export class ChatTemplate {
 
   /** @param format names the tool format; null: the template decides */
   constructor(source: string | null, vocabulary: TemplateVocabulary, format: string | null = null) {
-    const { template, traits, warning } = usable(source);
+    const { template, traits, warning, fault } = usable(source);
     this.#template = template;
     this.warning = warning;
+    this.fault = fault;
     this.fallback = warning !== null;
     this.#vocabulary = vocabulary;
     this.#tokens = new SpecialTokens([...vocabulary.specialTokens, vocabulary.bos, vocabulary.eos]);
@@ -229,15 +231,20 @@ function toolRefusal(reason: string): string {
   return `The model's chat template can't be used with tools: ${reason}. --tool-format sets a format of calls.`;
 }
 
-function usable(source: string | null): { template: JinjaTemplate; traits: TemplateTraits; warning: string | null } {
+function usable(source: string | null): {
+  template: JinjaTemplate;
+  traits: TemplateTraits;
+  warning: string | null;
+  fault: string | null;
+} {
   try {
-    if (source !== null) return { ...tried(source), warning: null };
+    if (source !== null) return { ...tried(source), warning: null, fault: null };
   } catch (error) {
-    const reason = reasonOf(error).slice(0, LONGEST_REASON);
-    const warning = `The model's chat template can't be used (${reason}); ChatML replaces it.`;
-    return { ...tried(CHATML), warning };
+    const fault = reasonOf(error).slice(0, LONGEST_REASON);
+    const warning = `The model's chat template can't be used (${fault}); ChatML replaces it.`;
+    return { ...tried(CHATML), warning, fault };
   }
-  return { ...tried(CHATML), warning: "The model has no chat template; ChatML replaces it." };
+  return { ...tried(CHATML), warning: "The model has no chat template; ChatML replaces it.", fault: null };
 }
 
 /** @throws Error for a source that is not Jinja; EndlessTemplate for one that does not end */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { advise } from "../../../../server/doctor/advice.ts";
 import type { Machine } from "../../../../server/doctor/machine.ts";
-import { type ModelResult, makeReport, reportText } from "../../../../server/doctor/report.ts";
+import { type ModelResult, makeReport, modelText, reportText } from "../../../../server/doctor/report.ts";
 import { FACTS } from "../cli/facts.ts";
 
 const machine: Machine = {
@@ -54,6 +54,16 @@ describe("report", () => {
     ]) {
       expect(text).toContain(part);
     }
+  });
+
+  it.each([
+    ["the model's own", {}, "from the model file"],
+    ["ChatML", { chatTemplate: false }, "none; ChatML is used instead"],
+    ["the one of a file", { templateFile: "./own.jinja" }, "from ./own.jinja"],
+  ])("names the template: %s", (_, changed, shown) => {
+    const facts = { ...FACTS, ...changed };
+    const lines = modelText({ model: "small", ok: true, facts, loadMs: 1, warnings: [] }, machine);
+    expect(lines).toContain(`  template         ${shown}`);
   });
 
   it("fails if one of the models failed", () => {

@@ -5,17 +5,17 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { complete } from "./ask.ts";
 import { DEMO_MODEL, startServer, TestServer } from "./server.ts";
 
-const SUM =
-  "{% for message in messages %}<|im_start|>{{ message.role }}\nWhat is {{ message.content }}?<|im_end|>\n{% endfor %}" +
+const CAPITAL =
+  "{% for message in messages %}<|im_start|>{{ message.role }}\nCapital of {{ message.content }}?<|im_end|>\n{% endfor %}" +
   "<|im_start|>assistant{{ '\\n' }}";
 
 const folder = mkdtempSync(join(tmpdir(), "nightshift-template-"));
-const file = join(folder, "sum.jinja");
-const MODELS = ["own", "sum"].flatMap((name) => ["--model", `${name}=${DEMO_MODEL}`]);
+const file = join(folder, "capital.jinja");
+const MODELS = ["own", "capital"].flatMap((name) => ["--model", `${name}=${DEMO_MODEL}`]);
 let server: TestServer;
 beforeAll(async () => {
-  writeFileSync(file, SUM);
-  server = await startServer(...MODELS, "--sequences", "2", "--chat-template", `sum=${file}`);
+  writeFileSync(file, CAPITAL);
+  server = await startServer(...MODELS, "--sequences", "2", "--chat-template", `capital=${file}`);
 });
 afterAll(async () => {
   await server.stop();
@@ -23,10 +23,12 @@ afterAll(async () => {
 });
 
 test("a template from a file replaces that of one model", async () => {
-  const [own, sum] = await Promise.all(["own", "sum"].map((model) => complete(server.client, "7 + 8", { model })));
-  expect(sum!.choices[0]!.message.content).toBe("15");
-  expect(own!.choices[0]!.message.content).not.toBe("15");
-  expect(sum!.usage!.prompt_tokens).toBeGreaterThan(own!.usage!.prompt_tokens);
+  const [own, capital] = await Promise.all(
+    ["own", "capital"].map((model) => complete(server.client, "Greece", { model })),
+  );
+  expect(capital!.choices[0]!.message.content).toBe("The capital of Greece is Athens.");
+  expect(own!.choices[0]!.message.content).not.toBe("The capital of Greece is Athens.");
+  expect(capital!.usage!.prompt_tokens).toBeGreaterThan(own!.usage!.prompt_tokens);
 });
 
 test("a server with a template that is not Jinja ends with its file and line", async () => {

@@ -74,10 +74,7 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
       ["vocabulary", count(facts.vocabulary)],
       ["tool calls", facts.toolFormat === "" ? "none" : facts.toolFormat],
       ["template", templateText(facts)],
-      [
-        "attention",
-        `${facts.memory}: prefixes are reused ${facts.memory === "full" ? "from any token on" : "at checkpoints"}`,
-      ],
+      ["attention", `${facts.memory}: prefixes are reused ${reuseOf(facts.memory)}`],
       ["loaded in", `${(loadMs / 1000).toFixed(1)} s`],
       ...warnings.map((warning): [string, string] => ["warning", warning]),
     ]),
@@ -92,6 +89,11 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
       ["total", `${gigabytes(total)} of ${gigabytes(machine.freeMemory)} free memory`],
     ]),
   ];
+}
+
+/** The points at which requests reuse prefixes of each other's prompts. */
+export function reuseOf(memory: ModelFacts["memory"]): string {
+  return memory === "full" ? "from any token on" : "at checkpoints";
 }
 
 function templateText({ chatTemplate, templateFile }: ModelFacts): string {

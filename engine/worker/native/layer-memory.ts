@@ -1,6 +1,8 @@
+import type { ModelFacts } from "../../protocol/config.ts";
+
 /** The properties in a model's header that decide the memory of its layers. Numbers are null where the file has none. */
 export interface LayerFacts {
-  memory: "full" | "sliding-window" | "recurrent" | "hybrid";
+  memory: ModelFacts["memory"];
   layers: number;
   /** Heads of keys and values in the first layer, by llama.cpp. */
   kvHeads: number;
@@ -18,6 +20,13 @@ export interface LayerMemory {
   kvHeads: number;
   /** Bytes of state of one sequence of any length. */
   stateBytes: number;
+}
+
+/** @param window tokens over which some layers attend; 0 where all attend to the whole context */
+export function memoryKind(of: { recurrent: boolean; hybrid: boolean; window: number }): ModelFacts["memory"] {
+  if (of.recurrent) return "recurrent";
+  if (of.hybrid) return "hybrid";
+  return of.window > 0 ? "sliding-window" : "full";
 }
 
 /** Bytes of one number of a recurrent layer's state, which llama.cpp keeps as 32-bit floats. */

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import koffi from "koffi";
 import { type EngineConfig, type ModelFacts, POOLINGS, type Pooling } from "../../protocol/config.ts";
-import { type LayerMemory, layerMemory } from "./layer-memory.ts";
+import { type LayerMemory, layerMemory, memoryKind } from "./layer-memory.ts";
 import type { Llama } from "./library/bindings.ts";
 import { call } from "./library/ffi-call.ts";
 import { GgufHeader } from "./library/gguf-header.ts";
@@ -145,9 +145,11 @@ export class Model {
   }
 
   #memoryKind(): ModelFacts["memory"] {
-    if (this.#llama.llama_model_is_recurrent(this.pointer)) return "recurrent";
-    if (this.#llama.llama_model_is_hybrid(this.pointer)) return "hybrid";
-    return this.#llama.llama_model_n_swa(this.pointer) > 0 ? "sliding-window" : "full";
+    return memoryKind({
+      recurrent: this.#llama.llama_model_is_recurrent(this.pointer),
+      hybrid: this.#llama.llama_model_is_hybrid(this.pointer),
+      window: this.#llama.llama_model_n_swa(this.pointer),
+    });
   }
 }
 

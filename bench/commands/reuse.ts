@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import { table } from "../base/table.ts";
+import { queryMatrices, writeAdapter } from "../models/adapter.ts";
 import { writeModel } from "../models/model.ts";
 import { SHAPES } from "../models/shapes.ts";
 import { compareReuse, REUSE_HEAD, reuseRow } from "../reuse/reuse.ts";
@@ -21,6 +22,8 @@ interface Options {
 }
 
 const KINDS = ["tiny-full", "tiny-swa", "tiny-recurrent", "tiny-hybrid"];
+/** Of these, kinds that are also served with a LoRA adapter. */
+const ADAPTED = ["tiny-swa", "tiny-hybrid"];
 /** No request is rejected for its queue wait. */
 const PATIENT = ["--calibration", "off", "--max-wait-ms", "off", "--queue-timeout-ms", "off", "--flex-wait-ms", "off"];
 
@@ -41,11 +44,18 @@ export function reuseCommand(args: string[]): Command {
         await writeModel(file, shape, SHAPES[shape]!(), options.seed);
         files[shape] = file;
       }
+      for (const shape of ADAPTED) {
+        const adapter = join(folder, `${shape}-lora.gguf`);
+        const described = SHAPES[shape]!();
+        await writeAdapter(adapter, described.architecture, queryMatrices(described), options.seed);
+        files[`${shape}-lora`] = `${files[shape]}+${adapter}`;
+      }
+      const models = Object.keys(files);
       const server = await startServer(files, [...PATIENT, ...options.serverArgs.split(/\s+/).filter(Boolean)]);
       try {
         const target = await connect("nightshift", server.base, KINDS[0], true);
         let answered = 0;
-        const counts = await compareReuse(target, { ...options, models: KINDS }, () => {
+        const counts = await compareReuse(target, { ...options, models }, () => {
           if (++answered % 500 === 0) process.stderr.write(`${answered} requests answered\n`);
         });
         await writeReport(options.json, { kind: "reuse", machine, plan: options, counts });

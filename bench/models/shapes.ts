@@ -24,6 +24,7 @@ export interface Shape {
 const EPSILON = 1e-5;
 const TINY = { layers: 4, width: 64, heads: 4, kvHeads: 2, headWidth: 16, feedForward: 128, vocabulary: 512 };
 const SMALL = { layers: 12, width: 384, heads: 6, kvHeads: 2, headWidth: 64, feedForward: 1024, vocabulary: 32_768 };
+const TINY_CONTEXT = 4096;
 const WINDOW = 32;
 /** enum llama_pooling_type */
 const POOLING_TYPE = { mean: 1, cls: 2, rank: 4 };
@@ -41,10 +42,10 @@ export const SHAPES: Record<string, () => Shape> = {
       { layers: 32, width: 4096, heads: 32, kvHeads: 8, headWidth: 128, feedForward: 14_336, vocabulary: 151_936 },
       { tied: false },
     ),
-  "tiny-full": () => llama(TINY, { kind: "f32", tied: false, context: 1024 }),
+  "tiny-full": () => llama(TINY, { kind: "f32", tied: false, context: TINY_CONTEXT }),
   "tiny-swa": () => tinySlidingWindow(),
   "tiny-recurrent": () => tinyRecurrent(),
-  "tiny-hybrid": () => hybrid(TINY, { tied: false, context: 1024 }),
+  "tiny-hybrid": () => hybrid(TINY, { tied: false, context: TINY_CONTEXT }),
   "tiny-embedding": () => tinyEncoder("mean"),
   "tiny-embedding-cls": () => tinyEncoder("cls"),
   "tiny-ranking": () => tinyEncoder("rank"),
@@ -75,7 +76,7 @@ function tinySlidingWindow(): Shape {
     kind: "f32",
     vocabulary: sizes.vocabulary,
     metadata: {
-      ...attentionMetadata("gemma3", sizes, 1024),
+      ...attentionMetadata("gemma3", sizes, TINY_CONTEXT),
       "gemma3.attention.sliding_window": { type: "uint32", value: WINDOW },
       "gemma3.attention.sliding_window_pattern": { type: "uint32", value: 3 },
     },
@@ -87,7 +88,7 @@ function tinySlidingWindow(): Shape {
 function tinyRecurrent(): Shape {
   const ssm = { inner: 2 * TINY.width, state: 8, kernel: 4, rank: 4 };
   const uint32s: Record<string, number> = {
-    context_length: 1024,
+    context_length: TINY_CONTEXT,
     embedding_length: TINY.width,
     block_count: TINY.layers,
     feed_forward_length: 0,

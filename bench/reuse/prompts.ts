@@ -6,22 +6,29 @@ const LAST_WORD = 500;
 const TEXTS = 6;
 const TEXT_TOKENS = 400;
 const LONGEST = 480;
+/** Long texts, which have checkpoints within; a prompt is one with other words somewhere. */
+const LONG_TEXTS = 2;
+const LONG_TOKENS = 2600;
+const LONG_SHARE = 0.04;
 /** Prompts that later ones may repeat or continue. */
 const MOST_KNOWN = 300;
 
-/** Prompts that repeat and continue earlier ones, or begin with a part of one of a few texts. */
+/** Prompts that repeat and continue earlier ones, begin with a part of one of a few texts, or change a long one. */
 export class RelatedPrompts {
   readonly #random: Random;
   readonly #texts: number[][];
+  readonly #longTexts: number[][];
   readonly #known: number[][] = [];
 
   constructor(random: Random) {
     this.#random = random;
     this.#texts = Array.from({ length: TEXTS }, () => this.#words(TEXT_TOKENS));
+    this.#longTexts = Array.from({ length: LONG_TEXTS }, () => this.#words(LONG_TOKENS));
   }
 
   next(): number[] {
     const random = this.#random;
+    if (random.next() < LONG_SHARE) return this.#changedLongText();
     const prompt = this.#prompt(random.next());
     if (this.#known.length < MOST_KNOWN) this.#known.push(prompt);
     else this.#known[random.integer(0, MOST_KNOWN - 1)] = prompt;
@@ -36,6 +43,12 @@ export class RelatedPrompts {
     }
     const text = this.#texts[random.integer(0, TEXTS - 1)]!;
     return [...text.slice(0, random.integer(20, TEXT_TOKENS)), ...this.#words(random.integer(1, 40))];
+  }
+
+  #changedLongText(): number[] {
+    const text = this.#longTexts[this.#random.integer(0, LONG_TEXTS - 1)]!;
+    const at = this.#random.integer(1000, LONG_TOKENS);
+    return [...text.slice(0, at), ...this.#words(this.#random.integer(1, 20)), ...text.slice(at)];
   }
 
   #words(count: number): number[] {

@@ -26,7 +26,15 @@ interface Stream {
   data: number[];
 }
 
+/** What of an id cannot be cut: a hash of all its tokens, as that of a recurrent state, and the first token of its windows. */
+interface PartialState {
+  length: number;
+  hash: number;
+  first: number;
+}
+
 const EMPTY_PREFIX = 17;
+const NO_STATE: PartialState = { length: 0, hash: 0, first: 0 };
 /** Bytes of one token in a saved state: position and data. */
 const TOKEN_BYTES = 8;
 
@@ -68,15 +76,17 @@ export class FakeMemory implements KvMemory {
   readonly #options: FakeMemoryOptions;
   readonly #streams: Stream[];
   readonly #copies: { source: Stream; target: Stream }[] = [];
-  /** By id, the first position of the layers with a window. */
-  readonly #first: number[];
+  /** By id, for memory that is reused as a whole. */
+  readonly #partial: PartialState[];
   /** Streams that were copied, and cells that were restored from host memory. */
   copied = 0;
   loaded = 0;
+  /** Partial states that were restored. */
+  restored = 0;
 
   constructor(options: FakeMemoryOptions) {
     this.#options = options;
-    this.#first = new Array<number>(options.ids).fill(0);
+    this.#partial = new Array<PartialState>(options.ids).fill(NO_STATE);
     this.#streams = Array.from({ length: options.kind === "split" ? options.ids : 1 }, () => ({
       owners: Array.from({ length: options.cells }, () => new Set<number>()),
       positions: new Array<number>(options.cells).fill(-1),
@@ -91,15 +101,8 @@ export class FakeMemory implements KvMemory {
 
   remove(id: number, from: number, to: number): void {
     const { owners, positions } = this.#stream(id);
-    if (
-      this.#options.reuse === "whole" &&
-      from > 0 &&
-      !this.canCut(id, from) &&
-      owners.some((ids, cell) => ids.has(id) && positions[cell]! >= from)
-    )
-      throw new Error(`The memory of id ${id} cannot be cut at ${from}.`);
+    if (this.#options.reuse === "whole") this.#cutPartial(id, Math.max(0, from));
     const end = to < 0 ? Number.POSITIVE_INFINITY : to;
-    if (from <= 0) this.#first[id] = 0;
     owners.forEach((ids, cell) => {
       if (positions[cell]! >= Math.max(0, from) && positions[cell]! < end) ids.delete(id);
     });
@@ -129,7 +132,21 @@ export class FakeMemory implements KvMemory {
 
   canCut(id: number, length: number): boolean {
     const { window = null } = this.#options;
-    return window !== null && this.#first[id]! <= Math.max(0, length - window);
+    return window !== null && this.#partial[id]!.first <= Math.max(0, length - window);
+  }
+
+  #cutPartial(id: number, length: number): void {
+    const state = this.#partial[id]!;
+    if (length === 0) this.#partial[id] = NO_STATE;
+    if (length === 0 || state.length <= length) return;
+    if (!this.canCut(id, length)) throw new Error(`The memory of id ${id} cannot be cut at ${length}.`);
+    this.#partial[id] = { length, hash: this.#hashAt(id, length), first: state.first };
+  }
+
+  /** The hash of the first `length` tokens of an id. */
+  #hashAt(id: number, length: number): number {
+    const { owners, positions, data } = this.#stream(id);
+    return data[owners.findIndex((ids, cell) => ids.has(id) && positions[cell] === length - 1)]!;
   }
 
   moving(id: number): boolean {
@@ -161,7 +178,23 @@ export class FakeMemory implements KvMemory {
       stream.data[cell] = cells[i + 1]!;
     }
     this.loaded += cells.length / 2;
-    this.#forgetBehindWindow(id, cells.length / 2);
+    this.#follow(id, cells.length / 2);
+    return true;
+  }
+
+  savePartial(id: number): Uint8Array | null {
+    const { length, hash, first } = this.#partial[id]!;
+    return new Uint8Array(Uint32Array.of(length, hash, first).buffer);
+  }
+
+  partialBytes(): number {
+    return 3 * Uint32Array.BYTES_PER_ELEMENT;
+  }
+
+  loadPartial(id: number, state: Uint8Array): boolean {
+    const [length, hash, first] = new Uint32Array(state.buffer) as unknown as [number, number, number];
+    this.#partial[id] = { length, hash, first };
+    this.restored++;
     return true;
   }
 
@@ -183,6 +216,7 @@ export class FakeMemory implements KvMemory {
       byPosition.set(positions[cell]!, data[cell]!);
     });
     if (byPosition.size !== computed) throw new Error(`Id ${id} holds ${byPosition.size} positions, not ${computed}.`);
+    this.#checkPartial(id, computed);
     let prefix = beginning(scope);
     for (let position = 0; position < computed; position++) {
       prefix = extend(prefix, tokens[position]!);
@@ -190,13 +224,23 @@ export class FakeMemory implements KvMemory {
     }
   }
 
-  /** llama.cpp overwrites cells behind the window when it needs them: here, all but one more window. */
-  #forgetBehindWindow(id: number, computed: number): void {
-    this.#first[id] = Math.max(this.#first[id]!, computed - 2 * (this.#options.window ?? 0));
+  #checkPartial(id: number, computed: number): void {
+    if (this.#options.reuse !== "whole" || computed === 0) return;
+    const { length, hash } = this.#partial[id]!;
+    if (length !== computed) throw new Error(`Id ${id} has the state of ${length} tokens, not ${computed}.`);
+    if (hash !== this.#hashAt(id, computed)) throw new Error(`Id ${id} has the state of other tokens.`);
+  }
+
+  /**
+   * The partial state after the first `length` tokens. llama.cpp overwrites cells behind the window when it needs them: here,
+   * all but one more window.
+   */
+  #follow(id: number, length: number): void {
+    const first = Math.max(this.#partial[id]!.first, length - 2 * (this.#options.window ?? 0));
+    this.#partial[id] = { length, hash: this.#hashAt(id, length), first };
   }
 
   #write({ id, tokens, computed, scope }: CachedSequence, count: number): void {
-    this.#forgetBehindWindow(id, computed + count);
     const stream = this.#stream(id);
     let prefix = tokens.slice(0, computed).reduce(extend, beginning(scope));
     let cell = -1;
@@ -208,6 +252,7 @@ export class FakeMemory implements KvMemory {
       stream.positions[cell] = position;
       stream.data[cell] = prefix;
     }
+    this.#follow(id, computed + count);
   }
 
   #stream(id: number): Stream {

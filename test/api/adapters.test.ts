@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { writeAdapter } from "./adapter.ts";
+import { writeDemoAdapter } from "./demo-adapter.ts";
 import { complete } from "./ask.ts";
 import { DEMO_MODEL, startServer, TestServer } from "./server.ts";
 
@@ -11,8 +11,8 @@ const adapter = join(folder, "poet.gguf");
 const foreign = join(folder, "foreign.gguf");
 let server: TestServer;
 beforeAll(async () => {
-  await writeAdapter(adapter);
-  await writeAdapter(foreign, "qwen2");
+  await writeDemoAdapter(adapter);
+  await writeDemoAdapter(foreign, "qwen2");
   const values = [`base=${DEMO_MODEL}`, `mute=${DEMO_MODEL}+${adapter}@0`, `${DEMO_MODEL}+${adapter}`];
   server = await startServer("--threads", "1", "--sequences", "4", ...values.flatMap((value) => ["--model", value]));
 });

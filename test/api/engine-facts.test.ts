@@ -7,7 +7,7 @@ import { SHAPES } from "../../bench/models/shapes.ts";
 import { startLocalEngine } from "../../engine/client/local-engine.ts";
 import type { EngineConfig, ModelFacts } from "../../engine/protocol/config.ts";
 import { CONFIG } from "../faults/engine-fixture.ts";
-import { writeAdapter } from "./adapter.ts";
+import { writeDemoAdapter } from "./demo-adapter.ts";
 import { DEMO_MODEL } from "./server.ts";
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
@@ -82,7 +82,7 @@ test("fingerprints differ by weights, adapters, chat templates and cache types",
   expect(new Set([one.fingerprint, await templated(texts[0]!), await templated(texts[1]!)]).size).toBe(3);
   const path = at("adapter");
   const adapted = async (seed: number) => {
-    await writeAdapter(path, "llama", seed);
+    await writeDemoAdapter(path, "llama", seed);
     return (await factsOf("demo", { path: DEMO_MODEL, adapters: [{ path, scale: 1 }] })).fingerprint;
   };
   expect(await adapted(1)).not.toBe(await adapted(2));

@@ -74,6 +74,21 @@ describe.each(Object.keys(KINDS))("%s memory", (model) => {
     expect(found.slice(1)).toEqual(recurs ? [396, 396, 456] : [399, 400, 460]);
   });
 
+  test("a long prompt that was changed in the middle is computed from before the change", async () => {
+    const text = Array.from({ length: 3000 }, (_, i) => 3 + ((17 * i + ((i * i) % 23)) % 490));
+    const changed = (at: number) => [...text.slice(0, at), 5, 6, 7, ...text.slice(at)];
+    await run(text);
+    const found = await cached(changed(2600));
+    expect(found).toBeGreaterThan(1000);
+    expect(found).toBeLessThanOrEqual(2600);
+    const again = await run(changed(1500));
+    const anew = await server.client.completions.create({
+      ...{ model, prompt: changed(1500), max_tokens: 24, temperature: 0 },
+      ...{ echo: true, logprobs: 0 },
+    });
+    expect(anew.choices[0]!.text.endsWith(again.choices[0]!.text)).toBe(true);
+  });
+
   test("concurrent prompts with a common prefix compute it once", async () => {
     const prefix = Array.from({ length: 600 }, (_, i) => 4 + ((29 * i) % 470));
     const prompts = Array.from({ length: 16 }, (_, i) => [...prefix, 30 + i, 60 + i]);

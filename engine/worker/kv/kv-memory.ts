@@ -13,4 +13,9 @@ export interface KvMemory {
    * the content of the id is then to be removed.
    */
   load(id: number, state: Uint8Array): boolean;
+  /** The state of an id without the keys and values of full attention, and its bytes; asked only where states are reused as a whole. */
+  savePartial(id: number): Uint8Array | null;
+  partialBytes(id: number): number;
+  /** Takes the partial state of an id back to a saved one. Its tokens past that are to be removed; all of them on false. */
+  loadPartial(id: number, state: Uint8Array): boolean;
 }

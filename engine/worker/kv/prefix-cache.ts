@@ -1,6 +1,7 @@
 import { type CachedSequence, type PrefixMatch, type Reuse, reusableLength } from "./cached-sequence.ts";
 import type { HostMemory, Restorable } from "./host-memory.ts";
 import type { KvMemory } from "./kv-memory.ts";
+import { PartialCheckpoints } from "./partial-checkpoints.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
 /** Events of a cache in one step. */
@@ -29,7 +30,9 @@ export class PrefixCache {
   /** Takes evicted prefixes. */
   readonly host: HostMemory;
   readonly #whole: boolean;
-  readonly #memory: Pick<KvMemory, "canCut">;
+  /** Positions at which ids may be cut. */
+  readonly inPlace: PartialCheckpoints;
+  readonly #memory: KvMemory;
   readonly #running = new Set<CachedSequence>();
   /** Least recently used first. */
   readonly #idle = new Set<CachedSequence>();
@@ -41,9 +44,10 @@ export class PrefixCache {
   readonly #waiting = new Map<CachedSequence, CachedSequence>();
   #events: CacheEvents = { evicted: 0, offloaded: 0, restored: 0 };
 
-  constructor(host: HostMemory, reuse: Reuse, memory: Pick<KvMemory, "canCut">) {
+  constructor(host: HostMemory, reuse: Reuse, memory: KvMemory) {
     this.host = host;
     this.#memory = memory;
+    this.inPlace = new PartialCheckpoints(host, memory);
     this.#whole = reuse === "whole";
   }
 
@@ -111,9 +115,25 @@ export class PrefixCache {
   /** An idle prefix that the sequence begins with, or one that can be cut to such a one and loses less than is found. */
   #matchWhole(sequence: CachedSequence, limit: number): PrefixMatch {
     const whole = this.#tree.matchWhole(sequence, limit);
-    const { resident, length } = this.#tree.match(sequence, limit);
-    if (resident === null || resident.computed - length > length - whole.length) return whole;
-    return length > whole.length && this.#memory.canCut(resident.id, length) ? { resident, length } : whole;
+    const { resident, length: common } = this.#tree.match(sequence, limit);
+    if (resident === null) return whole;
+    const length = this.#memory.canCut(resident.id, common) ? common : this.inPlace.last(resident.id, common);
+    return length > whole.length && resident.computed - length <= length - whole.length ? { resident, length } : whole;
+  }
+
+  /** Removes all but the first `length` tokens of an idle prefix that is taken. @returns the tokens that are left: 0 when that failed */
+  cut({ id, computed }: Pick<CachedSequence, "id" | "computed">, length: number): number {
+    const isCut =
+      length === computed || !this.#whole || this.#memory.canCut(id, length) || this.inPlace.restore(id, length);
+    const left = isCut ? length : 0;
+    this.clear(id, left);
+    return left;
+  }
+
+  /** Removes the content of an id past its first `left` tokens, which may be cut there. */
+  clear(id: number, left = 0): void {
+    this.#memory.remove(id, left === 0 ? -1 : left, -1);
+    this.inPlace.forget(id, left);
   }
 
   /** The most tokens that a sequence has in common with one that waits. */

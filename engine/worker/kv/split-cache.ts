@@ -88,7 +88,7 @@ export class SplitCache implements KvCache {
 
   #run(sequence: CachedSequence, id: number, length: number, online: boolean): void {
     // The content of the id past the prefix is removed; without a prefix, all of it.
-    this.#memory.remove(id, length === 0 ? -1 : length, -1);
+    this.prefixes.clear(id, length);
     sequence.id = id;
     sequence.computed = length;
     this.#slots.put(id, sequence);
@@ -105,9 +105,10 @@ export class SplitCache implements KvCache {
     const idle = this.#slots.idleAt(id);
     if (idle !== null) this.#evict(idle, this.prefixes.shared(idle));
     this.#slots.put(id, null);
+    this.prefixes.clear(id);
     const loaded = this.prefixes.restore(back, (state) => this.#memory.load(id, state));
     if (loaded) this.#run(sequence, id, back.length, online);
-    else this.#memory.remove(id, -1, -1);
+    else this.prefixes.clear(id);
     return loaded;
   }
 
@@ -135,9 +136,13 @@ export class SplitCache implements KvCache {
     const { resident: source, length } = this.#prefixFor(sequence, occupant);
     if (source !== null) this.prefixes.touch(source, length);
 
-    if (source !== null && source === occupant) this.#preserve(occupant, length);
-    else if (occupant !== null) this.#preserve(occupant, 0, source);
-    if (source !== null && source !== occupant) {
+    if (source !== null && source === occupant) {
+      const taken = { id: target, computed: occupant.computed };
+      this.#preserve(occupant, length);
+      return this.prefixes.cut(taken, length);
+    }
+    if (occupant !== null) this.#preserve(occupant, 0, source);
+    if (source !== null) {
       this.#memory.copy(source.id, target, -1, -1);
       // The sequence holds all of it at its new id.
       if (this.prefixes.idle.has(source) && source.computed === length) {
@@ -163,7 +168,7 @@ export class SplitCache implements KvCache {
     this.#online.delete(sequence);
     this.#slots.put(id, idle);
     sequence.id = -1;
-    if (idle === null) this.#memory.remove(id, -1, -1);
+    if (idle === null) this.prefixes.clear(id);
   }
 
   settle(decodes: readonly CachedSequence[]): void {
@@ -252,7 +257,7 @@ export class SplitCache implements KvCache {
   #prefixFor(sequence: CachedSequence, occupant: CachedSequence | null): PrefixMatch {
     const { tokens, scope } = sequence;
     const anywhere = this.prefixes.match(sequence);
-    if (!this.#moves) return anywhere;
+    if (!this.#moves) return anywhere.resident === occupant ? anywhere : NO_PREFIX;
     if (occupant?.scope !== scope) return anywhere.length > this.copyPrice ? anywhere : NO_PREFIX;
     const length = commonPrefix(tokens, occupant.tokens, Math.min(reusableLength(tokens), occupant.computed));
     if (anywhere.length - length > this.copyPrice) return anywhere;

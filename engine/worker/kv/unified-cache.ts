@@ -80,13 +80,14 @@ export class UnifiedCache implements KvCache {
     const stays = idle === null || this.#freeIds.length > 0 || this.prefixes.first() !== idle;
     const whole = idle !== null && (!this.#shares || idle.computed === length);
     const id = both && stays && !whole ? this.#takeId(source) : null;
+    let found = length;
     if (id !== null) this.#share(source, id, length);
-    else if (idle !== null) this.#takeOver(idle, length);
+    else if (idle !== null) found = this.#takeOver(idle, length);
     else return false;
-    this.#run(sequence, id ?? idle!.id, length, online);
-    this.#makeRoom(needed, source);
+    this.#run(sequence, id ?? idle!.id, found, online);
+    this.#makeRoom(needed + length - found, source);
     // Cells are reserved for the whole prompt: later starts would otherwise take them.
-    this.#account.grow(sequence.id, missing);
+    this.#account.grow(sequence.id, missing + length - found);
     return true;
   }
 
@@ -170,12 +171,14 @@ export class UnifiedCache implements KvCache {
     this.#account.start(id, source?.id ?? -1, length);
   }
 
-  #takeOver(idle: CachedSequence, length: number): void {
+  /** @returns the tokens that the new sequence has */
+  #takeOver(idle: CachedSequence, length: number): number {
     if (idle.computed > length) this.prefixes.evict(idle, 0, () => this.#memory.save(idle.id), length);
     else this.prefixes.forget(idle);
-    this.#memory.remove(idle.id, length, -1);
-    this.#account.cut(idle.id, length);
+    const left = this.prefixes.cut(idle, length);
+    this.#account.cut(idle.id, left);
     this.#account.resume(idle.id);
+    return left;
   }
 
   /** Evicts idle prefixes until `count` cells are free; never `keep`. */
@@ -213,7 +216,7 @@ export class UnifiedCache implements KvCache {
   }
 
   #free(id: number): void {
-    this.#memory.remove(id, -1, -1);
+    this.prefixes.clear(id);
     this.#account.drop(id);
     this.#freeIds.push(id);
   }

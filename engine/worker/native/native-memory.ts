@@ -1,7 +1,9 @@
 import type { Llama } from "./library/bindings.ts";
 import type { Pointer } from "./library/structs.ts";
 
-const NO_FLAGS = 0;
+/** Flags of the functions for states (llama.h). */
+const WHOLE = 0;
+const PARTIAL_ONLY = 1;
 
 /**
  * llama.cpp's memory of one context: the cells of each sequence id. Never called while a decode runs.
@@ -51,20 +53,40 @@ export class NativeMemory {
   }
 
   save(id: number): Uint8Array | null {
-    if (this.#moving.has(id)) return null;
-    const size = this.#llama.llama_state_seq_get_size_ext(this.#context, id, NO_FLAGS);
-    const state = Buffer.allocUnsafeSlow(size);
-    const written = this.#llama.llama_state_seq_get_data_ext(this.#context, state, size, id, NO_FLAGS);
-    return size > 0 && written === size ? state : null;
+    return this.#save(id, WHOLE);
   }
 
   load(id: number, state: Uint8Array): boolean {
-    if (this.#moving.has(id)) return false;
-    return this.#llama.llama_state_seq_set_data_ext(this.#context, state, state.length, id, NO_FLAGS) > 0;
+    return this.#load(id, state, WHOLE);
+  }
+
+  savePartial(id: number): Uint8Array | null {
+    return this.#save(id, PARTIAL_ONLY);
+  }
+
+  partialBytes(id: number): number {
+    return this.#llama.llama_state_seq_get_size_ext(this.#context, id, PARTIAL_ONLY);
+  }
+
+  loadPartial(id: number, state: Uint8Array): boolean {
+    return this.#load(id, state, PARTIAL_ONLY);
   }
 
   /** A decode has completed the pending copies. */
   decoded(): void {
     this.#moving.clear();
+  }
+
+  #save(id: number, flags: number): Uint8Array | null {
+    if (this.#moving.has(id)) return null;
+    const size = this.#llama.llama_state_seq_get_size_ext(this.#context, id, flags);
+    const state = Buffer.allocUnsafeSlow(size);
+    const written = this.#llama.llama_state_seq_get_data_ext(this.#context, state, size, id, flags);
+    return size > 0 && written === size ? state : null;
+  }
+
+  #load(id: number, state: Uint8Array, flags: number): boolean {
+    if (this.#moving.has(id)) return false;
+    return this.#llama.llama_state_seq_set_data_ext(this.#context, state, state.length, id, flags) > 0;
   }
 }

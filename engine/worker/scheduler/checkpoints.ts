@@ -1,11 +1,13 @@
 import { type CachedSequence, commonPrefix, reusableLength } from "../kv/cached-sequence.ts";
 import type { KvCache } from "../kv/kv-cache.ts";
 import { PrefixTree } from "../kv/prefix-tree.ts";
-import type { Sequence } from "./scheduled-sequence.ts";
+import { type Checkpoint, isDecode, type Sequence } from "./scheduled-sequence.ts";
 import { isOnline } from "./tiers.ts";
 
 /** Fewest tokens between the start of a sequence, its checkpoints and its end: below it a copy saves too little. */
 const SHORTEST = 32;
+/** The same for a copy that only the sequence's own id can use: the step that ends there has to pay. */
+const SHORTEST_IN_PLACE = 64;
 /**
  * Tokens of a prompt after its last checkpoint. The next turn of a chat begins with the prompt of this one, but for the
  * tokens that open the answer; the same prompt again needs one token to compute.
@@ -18,6 +20,10 @@ const MOST_PROMPTS = 64;
  * Positions at which the states of running sequences are copied to host memory, for models whose prefixes are reused as a whole
  * alone. A chunk ends at the next one. Positions are where a prompt parts from one that waits, or from an earlier one, and
  * shortly before its end.
+ *
+ * Where a copy of the whole state takes too long, or has no room, the part that cannot be cut is copied instead: the next turn
+ * of the chat can then start there, at the same id. Such copies are also made during long prompts, so that a history that was
+ * changed in the middle can start before the change.
  */
 export class Checkpoints<S extends Sequence> {
   readonly #cache: Pick<KvCache, "prefixes" | "checkpoint">;
@@ -38,11 +44,11 @@ export class Checkpoints<S extends Sequence> {
   /** Called when a sequence begins to wait: running ones stop where it parts from them. */
   expect({ tokens, scope }: S, running: readonly S[]): void {
     for (const other of running) {
-      const { computed, checkpoint = null } = other;
+      const { computed, checkpoint } = other;
       if (other.scored || other.scope !== scope || other.tokens[computed] !== tokens[computed]) continue;
       const common = commonPrefix(tokens, other.tokens, reusableLength(tokens));
-      if (this.#isWorth(computed, common) && common < (checkpoint ?? Number.POSITIVE_INFINITY))
-        other.checkpoint = common;
+      if (this.#isShared(computed, common) && common < (checkpoint?.position ?? Number.POSITIVE_INFINITY))
+        other.checkpoint = { position: common, isShared: true };
     }
   }
 
@@ -58,24 +64,39 @@ export class Checkpoints<S extends Sequence> {
   copy(running: readonly S[]): void {
     this.#refused = false;
     for (const sequence of running) {
-      const { checkpoint = null, computed } = sequence;
-      if (checkpoint === null || computed < checkpoint) continue;
+      const { checkpoint, computed } = sequence;
+      if (!checkpoint || computed < checkpoint.position) {
+        if (!sequence.scored && !isDecode(sequence)) this.#copyInPlace(sequence, true);
+        continue;
+      }
       // A step that ran when the checkpoint was set may have passed it.
-      if (computed === checkpoint && !this.#cache.checkpoint(sequence, isOnline(sequence))) this.#refused = true;
+      if (computed === checkpoint.position) this.#copy(sequence, checkpoint);
       sequence.checkpoint = this.#next(sequence);
     }
   }
 
-  #next({ tokens, computed, scope }: S): number | null {
+  #copy(sequence: S, { isShared }: Checkpoint): void {
+    if (isShared && this.#cache.checkpoint(sequence, isOnline(sequence))) return;
+    if (isShared) this.#refused = true;
+    this.#copyInPlace(sequence, false);
+  }
+
+  #copyInPlace(sequence: S, spaced: boolean): void {
+    this.#cache.prefixes.inPlace.take(sequence, isOnline(sequence), spaced);
+  }
+
+  #next({ tokens, computed, scope }: S): Checkpoint | null {
     const last = tokens.length - TAIL;
     const common = Math.min(this.#common(tokens, scope), last);
-    if (this.#isWorth(computed, common)) return common;
-    return this.#isWorth(computed, last) ? last : null;
+    if (this.#isShared(computed, common)) return { position: common, isShared: true };
+    if (this.#isShared(computed, last)) return { position: last, isShared: true };
+    const isWorth = last - computed >= SHORTEST_IN_PLACE && this.#cache.prefixes.inPlace.pays(computed, last);
+    return isWorth ? { position: last, isShared: false } : null;
   }
 
   /** Prompts would wait in vain, one after the other, for a copy that is not made since it takes too long. */
-  #isWorth(computed: number, checkpoint: number): boolean {
-    return checkpoint - computed >= SHORTEST && this.#cache.prefixes.host.pays(checkpoint);
+  #isShared(computed: number, position: number): boolean {
+    return position - computed >= SHORTEST && this.#cache.prefixes.host.pays(position);
   }
 
   /** The most tokens that a prompt has in common with one that waits, or with an earlier one. */

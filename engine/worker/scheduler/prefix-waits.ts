@@ -45,7 +45,7 @@ export class PrefixWaits<S extends Sequence> {
       // A better one agrees both where the best so far ends and where it has still to compute. These two comparisons pass
       // over most sequences.
       const { computed } = other;
-      const most = this.#whole ? (other.checkpoint ?? 0) : limit;
+      const most = this.#whole ? awaitable(other) : limit;
       if (most > limit || Math.max(length, computed) >= most || other.scope !== sequence.scope) continue;
       if (other.tokens[length] !== tokens[length] || other.tokens[computed] !== tokens[computed]) continue;
       const shared = commonPrefix(tokens, other.tokens, most);
@@ -61,4 +61,9 @@ export class PrefixWaits<S extends Sequence> {
   end(sequence: S): void {
     this.#awaited.delete(sequence);
   }
+}
+
+/** The tokens of a running sequence whose whole state others will be able to take. */
+function awaitable({ checkpoint }: Sequence): number {
+  return checkpoint?.isShared ? checkpoint.position : 0;
 }

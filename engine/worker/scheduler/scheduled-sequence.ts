@@ -1,6 +1,14 @@
 import type { CachedSequence } from "../kv/cached-sequence.ts";
 import type { Tiered } from "./tiers.ts";
 
+/** A position at which the state of a sequence is copied to host memory. */
+export interface Checkpoint {
+  /** The number of computed tokens after which the copy is made: a chunk ends there. */
+  readonly position: number;
+  /** Whether other sequences can start with the copy; otherwise it only lets the sequence's own id be cut there. */
+  readonly isShared: boolean;
+}
+
 /**
  * One sequence as the scheduler sees it.
  *
@@ -24,8 +32,8 @@ export interface Sequence extends CachedSequence, Tiered {
   /** Generated tokens, and the most that may follow; absent where the end is not known. */
   readonly answer?: { written: number; left: number };
   state: "waiting" | "running" | "ended";
-  /** The number of computed tokens after which its state is copied to host memory: a chunk ends there. */
-  checkpoint?: number | null;
+  /** Its next checkpoint. */
+  checkpoint?: Checkpoint | null;
   /**
    * Whether a step may compute the sequence; without this function every step may. Called before each step while the
    * sequence runs. A sequence that is not ready keeps its id and its cells, and wakes the work loop when it becomes ready.
@@ -42,7 +50,7 @@ export function remaining(sequence: Pick<Sequence, "tokens" | "computed">): numb
 /** Of these, tokens that one chunk may have. */
 export function chunkable(sequence: Pick<Sequence, "tokens" | "computed" | "checkpoint">): number {
   const { computed, checkpoint } = sequence;
-  return checkpoint != null && checkpoint > computed ? checkpoint - computed : remaining(sequence);
+  return checkpoint && checkpoint.position > computed ? checkpoint.position - computed : remaining(sequence);
 }
 
 export function isDecode(sequence: Pick<Sequence, "tokens" | "computed">): boolean {

@@ -175,7 +175,7 @@ export class Scheduler<S extends Sequence> {
     // Both lists begin with their online sequences.
     const first = [this.#running[0], this.#waiting.sequences[0]];
     const awaited = first.some((sequence) => sequence !== undefined && isOnline(sequence));
-    this.#cache.prefixes.host.allow(copyBudget(streams.ms, cheapestMs, awaited, this.#options, this.overrun));
+    this.#cache.prefixes.host.copies.allow(copyBudget(streams.ms, cheapestMs, awaited, this.#options, this.overrun));
   }
 
   /** Starts waiting sequences. One that waits for a prefix is passed over, one that has no room holds back all after it. */
@@ -239,7 +239,7 @@ export class Scheduler<S extends Sequence> {
   /** A plan by the rules, without regard to cells; empty only when no running sequence is ready. */
   #plan(): StepDraft<S> {
     const ready = this.#ready;
-    const { spentMs } = this.#cache.prefixes.host;
+    const { spentMs } = this.#cache.prefixes.host.copies;
     const plan = this.#planner.plan(ready, this.#waiting.sequences[0], spentMs, this.overrun);
     const [first] = ready;
     if (plan.entries.length > 0 || first === undefined) return plan;
@@ -274,7 +274,7 @@ export class Scheduler<S extends Sequence> {
 
   /** Keeps what later steps depend on: the planner's history, and the owners' accounts. */
   #settle(planned: readonly S[], forecast: Forecast): void {
-    this.#planner.count(this.#ready, planned, forecast, this.#cache.prefixes.host.spentMs);
+    this.#planner.count(this.#ready, planned, forecast, this.#cache.prefixes.host.copies.spentMs);
     for (const sequence of planned) if (isDecode(sequence)) this.#waiting.charge(sequence);
   }
 

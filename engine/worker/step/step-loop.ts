@@ -128,7 +128,7 @@ export class StepLoop {
       cellsUsed: 0,
       cells: cache.cells,
       ...cache.prefixes.takeEvents(),
-      offloadedBytes: cache.prefixes.host.used,
+      offloadedBytes: cache.prefixes.host.copies.used,
       shares: [],
     };
     for (const { sequence, count } of entries) sequence.computed += count;

@@ -19,7 +19,7 @@ export class DrivenCache {
   constructor(kind: "split" | "unified", ids: number, cells: number, copyPrice = 8, reserved = 0, hostTokens = 0) {
     this.memory = new FakeMemory({ kind, ids, cells });
     const host = hostMemory(hostTokens);
-    host.allow({ online: Number.POSITIVE_INFINITY, lower: Number.POSITIVE_INFINITY });
+    host.copies.allow({ online: Number.POSITIVE_INFINITY, lower: Number.POSITIVE_INFINITY });
     this.cache =
       kind === "split"
         ? new SplitCache(this.memory, host, { ids, capacity: cells, copyPrice, reserved, reuse: "parts" })

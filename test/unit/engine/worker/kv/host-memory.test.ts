@@ -21,7 +21,7 @@ class DrivenHostMemory {
       recomputeMs: (from, to) => to - from,
       now: () => this.now,
     });
-    this.host.allow(FREELY);
+    this.host.copies.allow(FREELY);
   }
 
   offload(tokens: number[], from = 0, scope = ""): boolean {
@@ -60,7 +60,7 @@ describe("host memory", () => {
     driven.restore(text(1, 40));
     expect(driven.offload(text(3, 40))).toBe(true);
     expect([1, 2, 3].map((seed) => driven.found(text(seed, 40)))).toEqual([40, 0, 40]);
-    expect(driven.host.used).toBe(80_000);
+    expect(driven.host.copies.used).toBe(80_000);
     expect(driven.offload(text(4, 101))).toBe(false);
   });
 
@@ -71,13 +71,13 @@ describe("host memory", () => {
     expect(driven.offload(text(1, 20))).toBe(true);
     expect(driven.copies).toBe(1);
     expect(driven.offload(text(1, 50))).toBe(true);
-    expect(driven.host.used).toBe(50_000);
+    expect(driven.host.copies.used).toBe(50_000);
   });
 
   test("restores a state without its beginning only for sequences that have that", () => {
     const driven = new DrivenHostMemory(100);
     driven.offload(text(1, 50), 30);
-    expect(driven.host.used).toBe(20_000);
+    expect(driven.host.copies.used).toBe(20_000);
     expect(driven.found(text(1, 50), 29)).toBe(0);
     expect(driven.found(text(1, 50), 30)).toBe(50);
   });
@@ -94,7 +94,7 @@ describe("host memory", () => {
     driven.copyMs = 100;
     const taken = Array.from({ length: 20 }, (_, seed) => driven.offload(text(seed, 50)));
     expect(taken).toEqual([...Array(13).fill(true), ...Array(7).fill(false)]);
-    for (let step = 0; step < 1000; step++) driven.host.allow(FREELY);
+    for (let step = 0; step < 1000; step++) driven.host.copies.allow(FREELY);
     expect(driven.offload(text(19, 50))).toBe(true);
   });
 
@@ -102,13 +102,13 @@ describe("host memory", () => {
     const driven = new DrivenHostMemory(1000);
     driven.offload(text(1, 200));
     // 200 tokens are 200,000 bytes: 0.2 ms at the first rate.
-    driven.host.allow({ online: 1, lower: 0.1 });
+    driven.host.copies.allow({ online: 1, lower: 0.1 });
     expect(driven.offload(text(2, 200))).toBe(false);
     expect(driven.found(text(1, 200), 0, "", false)).toBe(0);
     expect(driven.found(text(1, 200), 0, "", true)).toBe(200);
     driven.copyMs = 1;
     driven.restore(text(1, 200));
-    expect(driven.host.spentMs).toBe(1);
+    expect(driven.host.copies.spentMs).toBe(1);
     expect(driven.found(text(1, 200), 0, "", true)).toBe(0);
   });
 });
@@ -122,7 +122,7 @@ test("bytes stay within the bound, and a found prefix was offloaded", () => {
       const offloaded: number[][] = [];
       for (const { tokens: prompt, from, offload } of actions) {
         if (offload && driven.offload(prompt, Math.min(from, prompt.length - 1))) offloaded.push(prompt);
-        expect(driven.host.used).toBeLessThanOrEqual(1000 * tokens);
+        expect(driven.host.copies.used).toBeLessThanOrEqual(1000 * tokens);
         const length = driven.found(prompt, from);
         if (length === 0) continue;
         expect(length).toBeGreaterThan(from);

@@ -46,7 +46,7 @@ describe("split cache", () => {
     const stream = driven.start(text(1, 20));
     driven.visit(text(3, 80));
     driven.visit(text(4, 80));
-    expect(driven.cache.prefixes.host.used).toBeGreaterThan(0);
+    expect(driven.cache.prefixes.host.copies.used).toBeGreaterThan(0);
     const loads = driven.memory.loaded;
     expect(driven.visit([...text(2, 40), 7])).toBe(40);
     expect(driven.memory.loaded - loads).toBe(40);

@@ -131,6 +131,40 @@ describe.each([
     expect(simulation.steps).toBe(without.steps + 1);
   });
 
+  describe("where whole states are too large to copy", () => {
+    const large = { ...setup, cells: 6000, stateBytes: 1e10, stepTokens: 300 };
+    const thought = Array.from({ length: 40 }, (_, i) => 40 + i);
+
+    test("each turn of a chat computes its own tokens, although its history leaves out the thoughts", () => {
+      const simulation = new Simulation(large);
+      let prompt = SHARED.slice(0, 600);
+      for (let turn = 0; turn < 6; turn++) {
+        simulation.run([arrival(prompt, { at: simulation.steps, goal: 40 })]);
+        const { cached } = simulation.sequences.at(-1)!;
+        if (turn > 0) expect(cached).toBe(prompt.length - 300 - 4);
+        prompt = [...prompt, ...Array.from({ length: 300 }, (_, i) => 30 + turn + (i % 7))];
+      }
+      expect(simulation.memory.restored).toBe(5);
+    });
+
+    test("a history that was changed is computed from the last checkpoint before the change", () => {
+      const simulation = new Simulation(large);
+      const prompt = Array.from({ length: 5000 }, (_, i) => (11 * i) % 13);
+      simulation.run([arrival(prompt)]);
+      const changed = [...prompt.slice(0, 4000), ...thought, ...prompt.slice(4000)];
+      simulation.run([arrival(changed, { at: simulation.steps })]);
+      const { cached } = simulation.sequences[1]!;
+      expect(cached).toBeGreaterThan(4000 - 1024 - large.stepTokens);
+      expect(cached).toBeLessThanOrEqual(4000);
+    });
+
+    test("prompts with a common prefix do not wait for each other", () => {
+      const arrivals = Array.from({ length: 4 }, (_, i) => arrival(question(i, 100)));
+      const simulation = prove(large, arrivals);
+      expect(simulation.sequences.map(({ cached }) => cached)).toEqual([0, 0, 0, 0]);
+    });
+  });
+
   test("a prompt continues alone when the one that computes its prefix is cancelled", () => {
     const arrivals = [arrival(question(0), { cancelAt: 3 }), arrival(question(1)), arrival(question(2))];
     prove(setup, arrivals);
@@ -147,17 +181,23 @@ describe.each([
         .record({
           text: fc.constantFrom(...texts),
           begin: fc.nat(149),
-          tail: fc.array(fc.nat(5), { minLength: 1, maxLength: 60 }),
+          // Behind a short tail the last checkpoint is within the text.
+          tail: fc.oneof(
+            fc.array(fc.nat(5), { minLength: 1, maxLength: 4 }),
+            fc.array(fc.nat(5), { minLength: 1, maxLength: 60 }),
+          ),
         })
         .map(({ text, begin, tail }) => [...text.slice(0, begin), ...tail].slice(0, 160)),
       goal: fc.integer({ min: 1, max: 40 }),
       cancelAt: fc.option(fc.nat(120), { freq: 2 }),
     });
+    let restored = 0;
     const options = fc.record({
       sequences: fc.integer({ min: 1, max: 6 }),
       cells: fc.integer({ min: 200, max: 900 }),
       stepTokens: fc.integer({ min: 4, max: 96 }),
       hostTokens: fc.constantFrom(0, 300, 3000),
+      stateBytes: fc.constantFrom(0, 1e10),
       window: fc.constantFrom(null, 8, 40),
       reserved: fc.nat(2),
     });
@@ -165,9 +205,10 @@ describe.each([
       fc.property(options, fc.array(arrivals, { minLength: 1, maxLength: 40 }), (chosen, all) => {
         const reserved = Math.min(chosen.reserved, chosen.sequences - 1);
         const cells = setup.kind === "split" ? 200 : chosen.cells;
-        prove({ ...setup, ...chosen, reserved, cells, ids: chosen.sequences }, all);
+        restored += prove({ ...setup, ...chosen, reserved, cells, ids: chosen.sequences }, all).memory.restored;
       }),
       { numRuns: 60 },
     );
+    expect(restored).toBeGreaterThan(0);
   });
 });

@@ -19,6 +19,9 @@ const NO_MEMORY: KvMemory = {
   moving: () => false,
   save: () => null,
   load: () => false,
+  savePartial: () => null,
+  partialBytes: () => 0,
+  loadPartial: () => false,
 };
 
 /** A scheduler whose sequences have prompts without a common prefix, and never end. */

@@ -101,6 +101,9 @@ const NO_MEMORY: KvMemory = {
   moving: () => false,
   save: () => null,
   load: () => false,
+  savePartial: () => null,
+  partialBytes: () => 0,
+  loadPartial: () => false,
 };
 
 /** Drives the scheduler on a clock of its own, with a step model that has to learn the machine. */

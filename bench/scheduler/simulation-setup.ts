@@ -22,6 +22,8 @@ export interface SimulationSetup {
   hostTokens?: number;
   /** Bytes of a saved state besides its tokens. */
   stateBytes?: number;
+  /** Tokens at the end of a prompt that the next turn of a chat does not have. */
+  opening?: number;
 }
 
 /** The cost of a simulated step: 5 ms, and 1 ms a token. */

@@ -53,14 +53,15 @@ export class GeneratingEngine implements LoadedModel {
     this.#vocabularySize = vocabulary.size;
     this.#context = plan.context;
 
-    const scheduling = openScheduling(parts, plan, now);
-    const { objectives, limits } = scheduling;
-    this.#scheduling = scheduling;
-    library.quiet();
-
     const { template, tokenizer, prompts, sequences } = openText(parts, plan.context, wake);
     this.#prompts = prompts;
     this.#sequences = sequences;
+
+    const openings = template.openings.map((text) => vocabulary.tokenizeNow(Buffer.from(text), { special: true }));
+    const scheduling = openScheduling(parts, plan, now, Math.max(0, ...openings.map(({ length }) => length)));
+    const { objectives, limits } = scheduling;
+    this.#scheduling = scheduling;
+    library.quiet();
     const prompt = (asked: Prompt, owner: TextOwner) => this.#promptTokens(asked, owner);
     this.#questions = new TokenQuestions({ vocabulary, tokenizer, prompt, post });
 

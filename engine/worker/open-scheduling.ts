@@ -11,7 +11,7 @@ import type { ModelParts } from "./loaded-model.ts";
 import { Context } from "./native/context.ts";
 import type { EmbeddingPlan } from "./native/embedding-plan.ts";
 import type { MemoryPlan } from "./native/memory-plan.ts";
-import { Scheduler } from "./scheduler/scheduler.ts";
+import { Scheduler, type SchedulerOptions } from "./scheduler/scheduler.ts";
 import type { EngineSequence } from "./step/sequence.ts";
 
 /** The share of sequences and cells that flex and batch leave free for online work. */
@@ -33,7 +33,7 @@ export interface Scheduling {
   stepModel: StepModel;
   objectives: ObjectiveWatch;
   scheduler: Scheduler<EngineSequence>;
-  limits: PlanLimits & { sequences: number; reserved: number; reuse: Reuse };
+  limits: PlanLimits & Pick<SchedulerOptions, "sequences" | "reserved" | "reuse" | "opening">;
   /** Cells that flex and batch leave to online work when they start. */
   reservedCells: number;
 }
@@ -42,6 +42,7 @@ export function openScheduling(
   { library, model, adapters, config, memory: { cellBytes, stateBytes }, threads }: ModelParts,
   plan: GenerationPlan,
   now: () => number,
+  opening: number,
 ): Scheduling {
   const { calibration } = plan;
   const { sequences } = config;
@@ -69,7 +70,7 @@ export function openScheduling(
     now,
   });
   const cache = makeCache(context, host, plan, cellBytes, { reuse, reserved, reservedCells });
-  const limits = Object.assign(planLimits(config, objectives), { sequences, reserved, reuse });
+  const limits = Object.assign(planLimits(config, objectives), { sequences, reserved, reuse, opening });
   const scheduler = new Scheduler<EngineSequence>(cache, limits, stepModel);
   return { context, cache, stepModel, objectives, scheduler, limits, reservedCells };
 }

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { writeDemoAdapter } from "./demo-adapter.ts";
 import { complete } from "./ask.ts";
+import { writeDemoAdapter } from "./demo-adapter.ts";
 import { DEMO_MODEL, startServer, TestServer } from "./server.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "nightshift-adapters-"));

@@ -9,10 +9,10 @@ const SHORTEST = 32;
 /** The same for a copy that only the sequence's own id can use: the step that ends there has to pay. */
 const SHORTEST_IN_PLACE = 64;
 /**
- * Tokens of a prompt after its last checkpoint. The next turn of a chat begins with the prompt of this one, but for the
+ * Fewest tokens of a prompt after its last checkpoint. The next turn of a chat begins with the prompt of this one, but for the
  * tokens that open the answer; the same prompt again needs one token to compute.
  */
-const TAIL = 4;
+const SHORTEST_TAIL = 4;
 /** Prompts that are remembered: a prefix that two of them have in common is copied for the third. */
 const MOST_PROMPTS = 64;
 
@@ -27,6 +27,7 @@ const MOST_PROMPTS = 64;
  */
 export class Checkpoints<S extends Sequence> {
   readonly #cache: Pick<KvCache, "prefixes" | "checkpoint">;
+  readonly #tail: number;
   readonly #prompts = new PrefixTree();
   /** The remembered prompts, oldest first, and the sequences whose prompts were taken. */
   readonly #remembered = new Set<CachedSequence>();
@@ -37,8 +38,10 @@ export class Checkpoints<S extends Sequence> {
    */
   #refused = false;
 
-  constructor(cache: Pick<KvCache, "prefixes" | "checkpoint">) {
+  /** @param opening tokens at the end of a chat's prompt that the next turn's does not have */
+  constructor(cache: Pick<KvCache, "prefixes" | "checkpoint">, opening = 0) {
     this.#cache = cache;
+    this.#tail = Math.max(SHORTEST_TAIL, opening);
   }
 
   /** Called when a sequence begins to wait: running ones stop where it parts from them. */
@@ -86,7 +89,7 @@ export class Checkpoints<S extends Sequence> {
   }
 
   #next({ tokens, computed, scope }: S): Checkpoint | null {
-    const last = tokens.length - TAIL;
+    const last = tokens.length - this.#tail;
     const common = Math.min(this.#common(tokens, scope), last);
     if (this.#isShared(computed, common)) return { position: common, isShared: true };
     if (this.#isShared(computed, last)) return { position: last, isShared: true };

@@ -19,6 +19,8 @@ import { WaitingQueue } from "./waiting-queue.ts";
 
 export interface SchedulerOptions extends PlanLimits, TierLimitOptions {
   reuse: Reuse;
+  /** Tokens at the end of a chat's prompt that the next turn's does not have. */
+  opening?: number;
 }
 
 /** The next step. */
@@ -80,7 +82,7 @@ export class Scheduler<S extends Sequence> {
     this.#preemption = new Preemption({ cache, limits: this.#limits, running: this.#running, requeue });
     this.#prefixWaits = new PrefixWaits(cache, options.reuse);
     const copies = options.reuse === "whole" && !cache.prefixes.host.isOff;
-    this.#checkpoints = copies ? new Checkpoints(cache) : null;
+    this.#checkpoints = copies ? new Checkpoints(cache, options.opening) : null;
     this.#planner = new StepPlanner(options, this.#split, () => this.#emptyDraft());
   }
 

@@ -130,6 +130,11 @@ export class ChatTemplate {
     return this.#traits.thinking;
   }
 
+  /** Beginnings of an answer that the template writes into prompts, which histories do not have. */
+  get openings(): readonly string[] {
+    return this.#traits.openings;
+  }
+
   /**
    * Renders the messages and the beginning of the assistant's turn (unless `variables.add_generation_prompt` is
    * false). A last message of the assistant is a finished turn, as for OpenAI, and a new one begins after it.

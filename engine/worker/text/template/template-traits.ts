@@ -45,6 +45,8 @@ export interface TemplateTraits {
   /** The field with the reasoning of an earlier answer, or parts of its content (Mistral); null: it renders none (most). */
   thoughtsAs: "reasoning_content" | "thinking" | "parts" | null;
   thinking: ThinkingTraits;
+  /** Beginnings of an answer that it writes into the prompt, by the values of its switches. */
+  openings: readonly string[];
 }
 
 const REASONING_TAGS: ReasoningTags[] = [
@@ -141,6 +143,7 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
       );
     }
   }
+  const thinking = thinkingTraits(trial, noTools);
   const toolResponses = form !== undefined && takesResponses(called(form, SHORT_ID), trial, noTools);
   const ids = form === undefined ? [] : [SHORT_ID, KIMI_ID];
   const writtenCalls = ids.flatMap((id) => {
@@ -167,7 +170,8 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
     shortCallIds: form !== undefined && !shows(called(form, long), [`stripe-${long}`]),
     parallelCalls: form === undefined || shows(called(form, SHORT_ID, second), words(SHORT_ID, second)),
     thoughtsAs: shownThoughts(template.source, takesThoughtParts(trial, noTools)),
-    thinking: thinkingTraits(trial, noTools),
+    thinking,
+    openings: openingsOf(trial, noTools, thinking),
   };
 }
 
@@ -239,6 +243,16 @@ function thinkingTraits(trial: TemplateTrial, tools: unknown[] | null): Thinking
       : [],
     budget: heeds("thinking_budget", 512, 4096),
   };
+}
+
+function openingsOf(trial: TemplateTrial, tools: null | [], { switches }: ThinkingTraits): string[] {
+  const settings = [{}, ...switches.flatMap((name) => [true, false].map((value) => ({ [name]: value })))];
+  return settings.flatMap((variables) => {
+    const asked = { messages: [QUESTION], tools, ...variables };
+    const turn = trial.rendered({ ...asked, add_generation_prompt: false });
+    const prompt = trial.rendered(asked);
+    return turn !== null && prompt?.startsWith(turn) ? [prompt.slice(turn.length)] : [];
+  });
 }
 
 /** The tags around a model's reasoning: those that its template names, else those that its vocabulary has as tokens. */

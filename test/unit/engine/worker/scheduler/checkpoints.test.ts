@@ -59,6 +59,15 @@ describe.each([
     expect(simulation.sequences[1]!.cached).toBe(SHARED.length - 4);
   });
 
+  test("the next turn finds all but the beginning of the answer, however long that is", () => {
+    const opening = [31, 32, 33, 34, 35, 36, 37];
+    const simulation = new Simulation({ ...setup, opening: opening.length });
+    const history = SHARED.slice(0, 500);
+    simulation.run([arrival([...history, ...opening])]);
+    simulation.run([arrival([...history, 20, 21, 22, ...opening], { at: simulation.steps })]);
+    expect(simulation.sequences[1]!.cached).toBe(history.length);
+  });
+
   test("each of 20 turns of a chat computes its own tokens alone", () => {
     const simulation = new Simulation({ ...setup, hostTokens: 0 });
     let prompt = SHARED.slice(0, 100);

@@ -54,6 +54,16 @@ function refusal(source: string, vocabulary: TemplateVocabulary, messages: ChatM
   throw new Error("rendered");
 }
 
+test("the openings of an answer are those of each switch", () => {
+  const switched = "{% if enable_thinking is defined and not enable_thinking %}<think></think>{% endif %}";
+  const source =
+    "{% for message in messages %}[{{ message.role }}]{{ message.content }}{% endfor %}" +
+    `{% if add_generation_prompt %}[assistant]${switched}{% endif %}`;
+  const { openings } = new ChatTemplate(source, CHATML);
+  expect(new Set(openings)).toEqual(new Set(["[assistant]", "[assistant]<think></think>"]));
+  expect(new ChatTemplate(null, CHATML).openings).toEqual(["<|im_start|>assistant\n"]);
+});
+
 describe("golden prompts", () => {
   test("ChatML replaces a missing template", () => {
     const template = new ChatTemplate(null, CHATML);

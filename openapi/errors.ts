@@ -134,7 +134,10 @@ export const ERRORS = {
   ),
   ...group(
     { status: 404, code: null },
-    { not_found: "There is no such file, upload, batch, job, key or owner, or it belongs to another owner." },
+    {
+      not_found:
+        "There is no such file, upload, batch, job, key, owner, model file or download, or it belongs to another owner.",
+    },
   ),
   ...group(
     { status: 405 },
@@ -145,6 +148,7 @@ export const ERRORS = {
     { status: 409 },
     {
       file_in_use: "The file is the input of a batch that has not ended.",
+      model_in_use: "A served model, or a download that has not ended, uses the files of the model.",
       key_revoked: "The API key to be changed is revoked.",
       idempotency_key_reused: "The `Idempotency-Key` was used with another request.",
       own_owner: "The API key that asks to erase an owner belongs to that owner.",
@@ -187,6 +191,7 @@ export const ERRORS = {
     { status: 429, type: "rate_limit_error", retry: "later" },
     {
       too_many_reports: "Eight usage reports of the owner wait. Reports of one owner run one after the other.",
+      too_many_downloads: "16 downloads of models have not ended.",
       resource_unavailable:
         "The queue wait of a flex request is too long, or its model was not loaded in time. Not charged.",
     },

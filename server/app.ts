@@ -23,6 +23,7 @@ import { type FileRouteParts, fileRoutes } from "./routes/files.ts";
 import { type InferenceRouteParts, inferenceRoutes } from "./routes/inference.ts";
 import { type JobRouteParts, jobRoutes } from "./routes/jobs.ts";
 import { type KeyRouteParts, keyRoutes } from "./routes/keys.ts";
+import { type ModelFileRouteParts, modelFileRoutes } from "./routes/model-files.ts";
 import { type ModelRouteParts, modelRoutes } from "./routes/models.ts";
 import { type OwnerRouteParts, ownerRoutes } from "./routes/owners.ts";
 import { type StatusRouteParts, statusRoutes } from "./routes/status.ts";
@@ -44,6 +45,7 @@ interface StackParts {
 export type AppParts = StackParts &
   InferenceRouteParts &
   ModelRouteParts &
+  ModelFileRouteParts &
   FileRouteParts &
   UploadRouteParts &
   BatchRouteParts &
@@ -77,6 +79,7 @@ function routesOf(parts: AppParts): Routes[] {
   return [
     inferenceRoutes(parts),
     modelRoutes(parts),
+    modelFileRoutes(parts),
     fileRoutes(parts),
     uploadRoutes(parts),
     batchRoutes(parts),

@@ -93,6 +93,26 @@ export interface ModelNeeds {
   free: number;
 }
 
+/** The properties of a model by its file's header. */
+export interface ModelHeader {
+  /** llama.cpp's one-line description, such as "llama 0.5B Q8_0". */
+  description: string;
+  architecture: string;
+  parameters: number;
+  /** Bytes of the weights. */
+  bytes: number;
+  trainedContext: number;
+  memory: ModelFacts["memory"];
+  /** False: the file has no chat template. */
+  chatTemplate: boolean;
+  /** False: the model only embeds, or ranks. */
+  generates: boolean;
+}
+
+export interface ModelMeasurement extends ModelNeeds {
+  header: ModelHeader;
+}
+
 /** The ways in which a model makes one vector of a text. */
 export const POOLINGS = ["mean", "cls", "last", "rank"] as const;
 export type Pooling = (typeof POOLINGS)[number];

@@ -1,5 +1,5 @@
 import type { ErrorKey } from "../../openapi/errors.ts";
-import type { EngineConfig, ModelFacts, ModelNeeds } from "./config.ts";
+import type { EngineConfig, ModelFacts, ModelMeasurement } from "./config.ts";
 import type { EmbeddingRequest, PieceMessage } from "./embedding.ts";
 import type { EngineRequest } from "./request.ts";
 import type { EngineStatus } from "./status.ts";
@@ -39,7 +39,7 @@ export type FromEngine =
   /** 0 to 1 while the weights load. */
   | { type: "loading"; progress: number }
   | { type: "ready"; facts: ModelFacts; warnings: string[] }
-  | { type: "measured"; needs: ModelNeeds }
+  | { type: "measured"; measurement: ModelMeasurement }
   /** The model can't be loaded; the process exits after it. */
   | { type: "failed"; message: string }
   | { type: "accepted"; id: number; promptTokens: number; promptText: string | null }

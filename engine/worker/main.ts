@@ -39,7 +39,7 @@ async function handle(message: ToEngine): Promise<void> {
 
 async function postNeeds(config: EngineConfig): Promise<void> {
   const answer = await measure(config).then(
-    (needs): FromEngine => ({ type: "measured", needs }),
+    (measurement): FromEngine => ({ type: "measured", measurement }),
     (error: unknown): FromEngine => ({ type: "failed", message: reasonOf(error) }),
   );
   process.send?.(answer, () => process.exit(0));

@@ -12,6 +12,14 @@ import { createFileForm, file, fileDeleted, fileList } from "../resources/files.
 import { health, readiness } from "../resources/health.ts";
 import { job } from "../resources/jobs.ts";
 import { createKey, key, keyDeleted, keyList, rotateKey, updateKey } from "../resources/keys.ts";
+import {
+  createDownload,
+  modelDownload,
+  modelDownloadList,
+  modelFileDeleted,
+  modelFileDetails,
+  modelFileList,
+} from "../resources/model-files.ts";
 import { model, modelList } from "../resources/models.ts";
 import { costsPage, embeddingsUsagePage, usagePage } from "../resources/organization-usage.ts";
 import { owner, updateOwner } from "../resources/owners.ts";
@@ -42,6 +50,7 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       UpdateKeyRequest: updateKey,
       RotateKeyRequest: rotateKey,
       UpdateOwnerRequest: updateOwner,
+      CreateDownloadRequest: createDownload,
     }),
     ...componentSchemas("output", {
       ChatCompletion: chatResponse,
@@ -71,6 +80,11 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       KeyList: keyList,
       KeyDeleted: keyDeleted,
       Owner: owner,
+      ModelFileList: modelFileList,
+      ModelFileDetails: modelFileDetails,
+      ModelFileDeleted: modelFileDeleted,
+      ModelDownload: modelDownload,
+      ModelDownloadList: modelDownloadList,
       Health: health,
       Readiness: readiness,
       Error: errorResponse,
@@ -144,8 +158,8 @@ function describeOperation(operation: Operation): Json {
   if (operation.query)
     parameters.push(...queryProperties(operation.query).map((property) => ({ ...property, in: "query" })));
   const responses: Record<string, Json> = {
-    "200": {
-      description: "OK",
+    [operation.status ?? 200]: {
+      description: operation.status === undefined ? "OK" : "Accepted",
       ...(operation.request && operation.access === "inference" && { headers: { "x-nightshift-ignored": IGNORED } }),
       content: contentOf(operation.response, operation.stream),
       // Not a union in the schema: a generated client would have to distinguish the two for every response.

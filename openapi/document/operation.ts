@@ -20,6 +20,8 @@ export interface Operation {
   query?: z.ZodObject;
   /** Name of the schema of a 200, or `text`, or `bytes`, or `object` for any JSON object. */
   response: string;
+  /** The status of `response`, where it is not 200. */
+  status?: 202;
   /** Name of the schema of a 200 that answers a request with `dry_run`. */
   dryRun?: string;
   /** Name of the schema of a 202. */

@@ -2,6 +2,7 @@ import { readinessQuery } from "../resources/health.ts";
 import { batchOperations } from "./batch-operations.ts";
 import { fileOperations } from "./file-operations.ts";
 import { keyOperations } from "./key-operations.ts";
+import { modelFileOperations } from "./model-file-operations.ts";
 import type { Operation } from "./operation.ts";
 import { organizationOperations } from "./organization-operations.ts";
 import { ownerOperations } from "./owner-operations.ts";
@@ -88,6 +89,7 @@ export const operations: readonly Operation[] = [
   ...organizationOperations,
   ...keyOperations,
   ...ownerOperations,
+  ...modelFileOperations,
   {
     method: "get",
     path: "/v1/nightshift/engine",

@@ -7,7 +7,14 @@ import { readMachine } from "../doctor/machine.ts";
 import { modelText } from "../doctor/report.ts";
 import { openLog } from "../lifecycle/log-output.ts";
 import { bytesText, type ProgressTerminal, startProgress } from "../models/download-progress.ts";
-import { findStored, removeStored, type StoredModel, storedModels } from "../models/source/models-folder.ts";
+import {
+  findStored,
+  modelsFolder,
+  namedModels,
+  removeStored,
+  type StoredModel,
+  storedModels,
+} from "../models/source/models-folder.ts";
 import { resolveModels } from "../models/source/resolve.ts";
 import { addFlags } from "../options/flags.ts";
 import { readOptions } from "../options/read.ts";
@@ -93,7 +100,7 @@ async function read(
   { env }: ModelsCommandDeps,
 ): Promise<{ folder: string; options: Options }> {
   const options = await readOptions(flags, env, process.cwd());
-  return { folder: options.modelsDir ?? join(options.dataDir, "models"), options };
+  return { folder: modelsFolder(options), options };
 }
 
 async function pull(
@@ -124,7 +131,7 @@ async function pull(
 /** The value of --model for a stored model, a path or a source. */
 async function sourceOf(wanted: string, folder: string): Promise<string> {
   const models = await storedModels(folder);
-  const isStored = models.some(({ name, entry, uri }) => [name, entry, uri].includes(wanted));
+  const isStored = namedModels(models, wanted).length > 0;
   if (!isStored && (existsSync(wanted) || /[/:]/.test(wanted))) return wanted;
   const { name, entry, received } = findStored(models, wanted, folder);
   if (received !== null)

@@ -9,6 +9,7 @@ import { appOptions } from "../options/app-options.ts";
 import type { AccountingParts } from "./accounting.ts";
 import type { BatchParts } from "./batch-work.ts";
 import type { Composition } from "./composition.ts";
+import type { ModelFolderParts } from "./model-folder.ts";
 import type { ModelParts } from "./models.ts";
 import type { StorageParts } from "./storage.ts";
 
@@ -28,6 +29,7 @@ export async function startHttp(
   { prices, ledger, keys, owners }: AccountingParts,
   { models, residency, loads, utilization, closeEngines }: ModelParts,
   { grammars, batches, jobs, erasures, settled }: BatchParts,
+  modelFolder: ModelFolderParts,
 ): Promise<HttpParts> {
   const { options, clock, random, randomId, log, metrics, version, shutdown, bounds, parts } = composition;
   const app = createApp({
@@ -45,6 +47,7 @@ export async function startHttp(
     erasures,
     batches,
     jobs,
+    modelFolder,
     ledger,
     prices,
     log,

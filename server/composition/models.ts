@@ -6,6 +6,7 @@ import { OnlineUtilization } from "../metrics/online-utilization.ts";
 import { configuredNames } from "../models/configured-names.ts";
 import { ModelSet } from "../models/model-set.ts";
 import { Residency } from "../models/residency.ts";
+import type { ServedFiles } from "../models/served-files.ts";
 import { startModels } from "../models/start-models.ts";
 import { unservedNames } from "../options/unserved-names.ts";
 import type { AccountingParts } from "./accounting.ts";
@@ -17,6 +18,7 @@ export interface ModelParts {
   residency: Residency;
   loads: ModelLoads;
   utilization: OnlineUtilization;
+  servedFiles: ServedFiles;
   /** Resolves when each download was tried once. */
   fetched: Promise<void>;
   closeEngines(): Promise<unknown>;
@@ -34,6 +36,7 @@ export async function startModelParts(composition: Composition, accounting: Acco
   const {
     models: served,
     shares,
+    files: servedFiles,
     fetched,
   } = await parts.start({
     name: "engines",
@@ -54,7 +57,7 @@ export async function startModelParts(composition: Composition, accounting: Acco
     keepAliveMs: current.keepAlive === null ? null : current.keepAlive * 1000,
     now,
   });
-  return { models, residency, loads, utilization, fetched, closeEngines: () => closeAll(served) };
+  return { models, residency, loads, utilization, servedFiles, fetched, closeEngines: () => closeAll(served) };
 }
 
 function closeAll(models: readonly { engine: { close(): Promise<void> } }[]): Promise<unknown> {

@@ -6,6 +6,7 @@ import { type AccountingParts, makeFirstKey, startAccounting } from "./accountin
 import { type BatchParts, startBatchWork } from "./batch-work.ts";
 import type { Leaves } from "./composition.ts";
 import { type HttpParts, startHttp } from "./http.ts";
+import { startModelFolder } from "./model-folder.ts";
 import { type ModelParts, startModelParts } from "./models.ts";
 import { type StorageParts, startStorage } from "./storage.ts";
 import { startWebhooks } from "./webhooks.ts";
@@ -34,6 +35,7 @@ export async function startServer(options: LiveValue<Options>, leaves: Leaves, p
   const models = await startModelParts(composition, accounting);
   await makeFirstKey(composition, accounting);
   const batch = await startBatchWork(composition, storage, webhooks, accounting, models);
-  const http = await startHttp(composition, storage, accounting, models, batch);
+  const modelFolder = await startModelFolder(composition, models);
+  const http = await startHttp(composition, storage, accounting, models, batch, modelFolder);
   return { ...storage, ...accounting, ...models, ...batch, ...http, metrics };
 }

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { startLocalEngine } from "../../engine/client/local-engine.ts";
 import { measureModel } from "../../engine/client/measurement.ts";
 import type { EngineConfig } from "../../engine/protocol/config.ts";
@@ -7,6 +6,7 @@ import { demoModelPath, version } from "../../platform/installation.ts";
 import type { Log } from "../../platform/log.ts";
 import { startProgress } from "../models/download-progress.ts";
 import { MemoryMeasurement } from "../models/memory-measurement.ts";
+import { modelsFolder } from "../models/source/models-folder.ts";
 import { type ResolvedModel, resolveModels } from "../models/source/resolve.ts";
 import { readTemplateFiles } from "../models/source/template-files.ts";
 import type { Options } from "../options/table.ts";
@@ -20,7 +20,7 @@ import { type DoctorReport, type ModelResult, makeReport } from "./report.ts";
 export async function examine(options: Options, log: Log): Promise<DoctorReport> {
   const machine = readMachine();
   const models = await resolveModels(options.model.length > 0 ? options.model : [`demo=${demoModelPath}`], {
-    folder: options.modelsDir ?? join(options.dataDir, "models"),
+    folder: modelsFolder(options),
     env: process.env,
     offline: options.offline === "on",
     bytesPerSecond: options.downloadRate,

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { startLocalEngine } from "../../engine/client/local-engine.ts";
 import type { measureModel } from "../../engine/client/measurement.ts";
 import type { Engine, EngineObserver } from "../../engine/engine.ts";
@@ -10,8 +9,10 @@ import { type ProgressTerminal, startProgress } from "./download-progress.ts";
 import { DownloadingEngine } from "./downloading-engine.ts";
 import { MemoryMeasurement } from "./memory-measurement.ts";
 import type { ServedModel } from "./model-set.ts";
+import { ServedFiles } from "./served-files.ts";
 import { refuseTwins } from "./source/model-name.ts";
 import { parseModelValue } from "./source/model-value.ts";
+import { modelsFolder } from "./source/models-folder.ts";
 import { type ResolvedModel, type ResolveOptions, resolveModels } from "./source/resolve.ts";
 import { readTemplateFiles } from "./source/template-files.ts";
 import { UnusableModel } from "./source/unusable-model.ts";
@@ -32,6 +33,7 @@ export interface StartedModels {
   models: ServedModel[];
   /** The memory of each model. */
   shares: MemoryMeasurement;
+  files: ServedFiles;
   /** Resolves when each download has been tried once, with or without success. */
   fetched: Promise<void>;
 }
@@ -64,11 +66,15 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
       hangTimeoutMs: options.engineTimeout * 1000,
       first: options.keepAlive !== null && shares.mayWait(model.name) ? "unloaded" : "loading",
     });
+  const files = new ServedFiles();
   // One download at a time, retries included.
   let lastDownload: Promise<unknown> = Promise.resolve();
   const firstTries: Promise<void>[] = [];
-  const engines = models.map(({ name, value, adapters }): Engine => {
+  const engines = models.map(({ name, value, adapters, ...source }): Engine => {
     const here = local.find((model) => model.name === name);
+    const paths = adapters.map(({ path }) => path);
+    const uri = source.kind === "remote" ? source.uri : null;
+    files.add(name, { uri, paths: here === undefined ? paths : [...paths, here.path] });
     if (here !== undefined) return start(here);
     const bring = async (progress: (share: number) => void, signal: AbortSignal) => {
       const path = await fetchModel(name, value, { ...resolveOptions(options, deps, progress), signal }, deps.log);
@@ -88,7 +94,7 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
     return engine;
   });
   const served = engines.map((engine) => ({ id: engine.model, engine, created: deps.created }));
-  return { models: served, shares, fetched: Promise.all(firstTries).then(() => {}) };
+  return { models: served, shares, files, fetched: Promise.all(firstTries).then(() => {}) };
 }
 
 async function fetchModel(name: string, value: string, options: ResolveOptions, log: Log): Promise<string> {
@@ -106,7 +112,7 @@ async function fetchModel(name: string, value: string, options: ResolveOptions, 
 
 function resolveOptions(options: Options, deps: StartModelsDeps, share: (share: number) => void): ResolveOptions {
   return {
-    folder: options.modelsDir ?? join(options.dataDir, "models"),
+    folder: modelsFolder(options),
     env: deps.env,
     offline: options.offline === "on",
     bytesPerSecond: options.downloadRate,

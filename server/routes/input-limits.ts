@@ -14,7 +14,13 @@ import { MOST_QUERY_CHARACTERS } from "../../openapi/resources/rerank.ts";
 const KiB = 1024;
 
 /** Most bytes of JSON bodies without prompts; `--max-body` bounds the others. */
-export const BODY_BYTES = { batch: 64 * KiB, key: 256 * KiB, owner: 16 * KiB, upload: 1024 * KiB } as const;
+export const BODY_BYTES = {
+  batch: 64 * KiB,
+  key: 256 * KiB,
+  owner: 16 * KiB,
+  download: 16 * KiB,
+  upload: 1024 * KiB,
+} as const;
 
 /** The bounds of one input of the server. */
 export interface InputLimits {
@@ -86,6 +92,7 @@ const BODIES: Readonly<Record<string, InputLimits>> = {
   "post /v1/nightshift/keys": small(BODY_BYTES.key, "one key", "only administrators"),
   "patch /v1/nightshift/keys/:id": small(BODY_BYTES.key, "one key", "only administrators"),
   "post /v1/nightshift/keys/:id/rotate": small(BODY_BYTES.key, "one key", "only administrators"),
+  "post /v1/nightshift/downloads": small(BODY_BYTES.download, "one source", "16 downloads that have not ended"),
   "patch /v1/nightshift/owners/:owner": small(BODY_BYTES.owner, "one owner", "only administrators"),
 };
 

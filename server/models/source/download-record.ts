@@ -25,6 +25,14 @@ export type DownloadRecord = z.infer<typeof RECORD>;
 const NAME = /^\.[0-9a-f]{16}\.json$/;
 
 /**
+ * The beginning of the names of a download's files: a hash of the model's URI, so that files of the same name at different
+ * servers never share a file.
+ */
+export function filePrefix(uri: string): string {
+  return `${createHash("sha256").update(uri).digest("hex").slice(0, 12)}-`;
+}
+
+/**
  * The record of an earlier download, if all its files still exist with their sizes and belong to no other model's record;
  * else null.
  */

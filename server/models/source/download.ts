@@ -38,6 +38,8 @@ export interface DownloadOptions {
   signal: AbortSignal;
   /** Maximum bytes per second; null is without limit. */
   bytesPerSecond?: number | null;
+  /** Bytes of the disk that a download leaves free. */
+  reserve?: number;
   rules?: TransferRules;
   timeouts?: HttpClientOptions["timeouts"];
 }
@@ -89,7 +91,7 @@ function hashes({ files }: DownloadRecord): { sha256: Record<string, string | nu
 }
 
 async function fetchModel(model: RemoteModel, web: HttpClient, options: DownloadOptions): Promise<string> {
-  const { folder, hub, signal, log } = options;
+  const { hub, signal, log } = options;
   const remote = await remoteFilesOf(model, { hub, web, signal });
   for (let changes = 0; changes < MAX_CHANGES; changes++) {
     const incoming: Incoming[] = [];
@@ -97,7 +99,7 @@ async function fetchModel(model: RemoteModel, web: HttpClient, options: Download
       const announced = await remoteFileOf(model, url, { hub, web, signal });
       incoming.push({ url, name, announced: withHash(model, announced) });
     }
-    await checkRoom(model, incoming, remote, folder);
+    await checkRoom(model, incoming, remote, options);
     try {
       return await bring(model, incoming, remote, web, options);
     } catch (error) {
@@ -224,7 +226,7 @@ async function checkRoom(
   model: RemoteModel,
   incoming: readonly Incoming[],
   { pieces }: RemoteFiles,
-  folder: string,
+  { folder, reserve = 0 }: DownloadOptions,
 ): Promise<void> {
   let needed = 0;
   for (const { name, announced } of incoming)
@@ -232,9 +234,10 @@ async function checkRoom(
   // Joining the pieces needs the space of all but the first a second time.
   if (pieces) for (const { announced } of incoming.slice(1)) needed += announced.bytes;
   const { bavail, bsize } = await statfs(folder);
-  if (needed <= bavail * bsize) return;
+  const room = Math.max(0, bavail * bsize - reserve);
+  if (needed <= room) return;
   throw new OptionsError(
-    `${model.uri} needs ${gigabytes(needed)} more, and ${folder} has room for ${gigabytes(bavail * bsize)}. ` +
+    `${model.uri} needs ${gigabytes(needed)} more, and ${folder} has room for ${gigabytes(room)}. ` +
       "Make room, or name another folder with --models-dir.",
   );
 }

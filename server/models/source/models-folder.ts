@@ -23,6 +23,10 @@ export interface StoredModel {
 
 const PARTIAL = ".part";
 
+export function modelsFolder({ modelsDir, dataDir }: { modelsDir: string | null; dataDir: string }): string {
+  return modelsDir ?? join(dataDir, "models");
+}
+
 /** The models in the folder by name: downloads, other GGUF files, and downloads that have not ended. */
 export async function storedModels(folder: string): Promise<StoredModel[]> {
   const names: string[] = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
@@ -58,8 +62,21 @@ function shownName(entry: string): string {
 
 async function unrecorded(folder: string, entry: string, files: string[], received: number | null) {
   let bytes = 0;
-  for (const file of files) bytes += (await stat(join(folder, file))).size;
+  for (const file of files) bytes += await sizeOf(join(folder, file));
   return { name: shownName(entry), entry, files, bytes, uri: null, checked: false, received };
+}
+
+/** 0 for a file that was removed meanwhile. */
+async function sizeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}
+
+/** The models of a name, file or source. */
+export function namedModels(models: readonly StoredModel[], wanted: string): StoredModel[] {
+  return models.filter(({ name, entry, uri }) => [name, entry, uri].includes(wanted));
 }
 
 /**
@@ -68,7 +85,7 @@ async function unrecorded(folder: string, entry: string, files: string[], receiv
  * @throws OptionsError for none, and for several
  */
 export function findStored(models: readonly StoredModel[], wanted: string, folder: string): StoredModel {
-  const found = models.filter(({ name, entry, uri }) => [name, entry, uri].includes(wanted));
+  const found = namedModels(models, wanted);
   const [first, ...others] = found;
   if (first === undefined) {
     const names = models.length === 0 ? "It is empty." : `It has ${models.map(({ name }) => name).join(", ")}.`;
@@ -87,6 +104,6 @@ export async function removeStored(
   // Without its record, a file that is left by a crash is listed as one that was put there.
   if (uri !== null) await removeRecord(folder, uri);
   if (received !== null) await removePartial(join(folder, entry));
-  else for (const file of files) await rm(join(folder, file));
+  else for (const file of files) await rm(join(folder, file), { force: true });
   return received ?? bytes;
 }

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { z } from "zod";
 import { OptionsError } from "../../../platform/options-error.ts";
+import { filePrefix } from "./download-record.ts";
 import { partsOf } from "./gguf-file.ts";
 import type { HttpClient } from "./http-client.ts";
 import { type Hub, hubUrl, manifestUrl } from "./hub.ts";
@@ -48,14 +48,10 @@ export async function remoteFilesOf(
   return { files, pieces: PIECE.test(pathname) };
 }
 
-/**
- * Begins with a hash of the model's URI, so that files of the same name at different servers never share a file. The parts of
- * one model keep a common stem.
- */
+/** The parts of one model keep a common stem. */
 function fileName(uri: string, path: string): string {
-  const hash = createHash("sha256").update(uri).digest("hex").slice(0, 12);
   const own = decodeURIComponent(path.slice(path.lastIndexOf("/") + 1)).replace(/[^\w.-]+/g, "-");
-  return `${hash}-${own.slice(-180)}`;
+  return filePrefix(uri) + own.slice(-180);
 }
 
 async function fileOnHub(

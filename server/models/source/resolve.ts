@@ -16,7 +16,10 @@ export interface ResolvedModel {
 }
 
 export interface ResolveOptions
-  extends Pick<DownloadOptions, "folder" | "offline" | "log" | "onDownload" | "bytesPerSecond" | "rules" | "timeouts"> {
+  extends Pick<
+    DownloadOptions,
+    "folder" | "offline" | "log" | "onDownload" | "bytesPerSecond" | "reserve" | "rules" | "timeouts"
+  > {
   /** Read for HF_TOKEN, MODEL_ENDPOINT and HF_ENDPOINT, and for proxies. */
   env: Record<string, string | undefined>;
   signal?: AbortSignal;

@@ -20,6 +20,7 @@ it("starts its parts in this order", async () => {
     "validation",
     "batches",
     "erasures",
+    "downloads",
     "listener",
     "residency",
   ]);

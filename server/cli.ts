@@ -40,6 +40,9 @@ const program = buildProgram(version(), {
   },
   backup: async (to, flags) => (await import("./cli/backup-command.ts")).backupCommand(to, flags),
   restore: async (from, flags) => (await import("./cli/backup-command.ts")).restoreCommand(from, flags),
+  chat: async (args) => {
+    await (await import("./cli/chat/chat-command.ts")).chatCommand(args, process);
+  },
   models: async (args) => {
     await (await import("./cli/models-command.ts")).modelsCommand(args, process);
   },

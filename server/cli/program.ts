@@ -16,6 +16,7 @@ export interface Actions {
   plan(flags: PlanFlags): Promise<void>;
   backup(to: string, flags: DataDirFlags): Promise<void>;
   restore(from: string, flags: DataDirFlags & { force?: boolean }): Promise<void>;
+  chat(args: string[]): Promise<void>;
   models(args: string[]): Promise<void>;
   files(args: string[]): Promise<void>;
   keys(args: string[]): Promise<void>;
@@ -34,7 +35,7 @@ export function buildProgram(version: string, actions: Actions): Command {
     .description("An OpenAI-compatible LLM server.")
     .version(version)
     .showHelpAfterError("Run with --help for usage.")
-    // models, files, keys, owners, batch and bench parse their own flags.
+    // chat, models, files, keys, owners, batch and bench parse their own flags.
     .enablePositionalOptions()
     .addHelpText("after", "\nThe default command is serve: nightshift --port 9000 is nightshift serve --port 9000.");
 
@@ -79,6 +80,10 @@ export function buildProgram(version: string, actions: Actions): Command {
     .description("restore a backup into a data directory that no server uses")
     .option("--force", "move existing data aside")
     .action((from: string, flags) => orPrintOptionsError(program, () => actions.restore(from, flags)));
+
+  passedOn(program, "chat")
+    .description("chat with a model of a server: nightshift chat --help")
+    .action((args: string[]) => orPrintOptionsError(program, () => actions.chat(args)));
 
   passedOn(program, "models")
     .description("list, download, show or remove model files on this machine: nightshift models --help")

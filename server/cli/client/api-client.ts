@@ -91,6 +91,13 @@ export class ApiClient {
     return this.#fetch("GET", path, { headers: this.#headers() });
   }
 
+  /** The body of an answer that is streamed; its first byte may be late, behind other requests. Throws ApiFailure. */
+  async stream(path: string, body: object): Promise<ReadableStream<Uint8Array>> {
+    const headers = { ...this.#headers(), "content-type": "application/json" };
+    const response = await this.#fetch("POST", path, { headers, body: JSON.stringify(body) }, null);
+    return response.body ?? new ReadableStream();
+  }
+
   /**
    * Posts a form with one file, which is read while it is sent. fetch would send no Content-Length, by which the server can
    * refuse the form before its body. Throws ApiFailure.
@@ -161,11 +168,18 @@ export class ApiClient {
     return this.#parse(answer, schema);
   }
 
-  async #fetch(method: string, path: string, init: RequestInit): Promise<Response> {
+  /** @param timeoutMs null: the answer may take any time */
+  async #fetch(
+    method: string,
+    path: string,
+    init: RequestInit,
+    timeoutMs: number | null = ANSWER_TIMEOUT_MS,
+  ): Promise<Response> {
     let response: Response;
     // Referenced until the answer arrives: a signal that only AbortSignal.any refers to may be collected.
     const silence = new AbortController();
-    const timer = setTimeout(() => silence.abort(new Error("no answer within a minute")), ANSWER_TIMEOUT_MS);
+    const fail = () => silence.abort(new Error("no answer within a minute"));
+    const timer = timeoutMs === null ? undefined : setTimeout(fail, timeoutMs);
     const signals = [silence.signal, ...(this.#interrupted ? [this.#interrupted] : [])];
     try {
       response = await fetch(new URL(path, this.#base), { method, signal: AbortSignal.any(signals), ...init });

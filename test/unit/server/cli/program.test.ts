@@ -20,6 +20,7 @@ async function type(args: string[], serve?: () => Promise<void>): Promise<Outcom
     plan: async (flags) => void outcome.called.push("plan", flags),
     backup: async (to, flags) => void outcome.called.push("backup", to, flags),
     restore: async (from, flags) => void outcome.called.push("restore", from, flags),
+    chat: async (rest) => void outcome.called.push("chat", rest),
     models: async (rest) => void outcome.called.push("models", rest),
     files: async (rest) => void outcome.called.push("files", rest),
     keys: async (rest) => void outcome.called.push("keys", rest),

@@ -6,7 +6,7 @@ import type { Log } from "../../platform/log.ts";
 import { WallTime } from "../../platform/wall-time.ts";
 import type { Store } from "../../store/store.ts";
 import type { Options } from "../options/table.ts";
-import { type RetentionOptions, retentionTasks } from "./retention.ts";
+import { type RetentionOptions, retentionTasks } from "./retention-tasks.ts";
 
 export interface FileParts {
   files: FileStore;

@@ -1,6 +1,6 @@
 import { type Environment, Interpreter } from "@huggingface/jinja";
+import { filtered } from "./builtins/apply-filter.ts";
 import { Arguments } from "./builtins/arguments.ts";
-import { filtered } from "./builtins/filters.ts";
 import { loopValue } from "./builtins/loop-value.ts";
 import { attribute, item, sliced } from "./builtins/members.ts";
 import { OPERATORS } from "./builtins/operators.ts";

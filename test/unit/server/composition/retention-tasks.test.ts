@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type RetentionOptions, retentionTasks } from "../../../../server/composition/retention.ts";
+import { type RetentionOptions, retentionTasks } from "../../../../server/composition/retention-tasks.ts";
 import type { Expiry } from "../../../../store/tables/retention.ts";
 
 const DAY = 86_400;

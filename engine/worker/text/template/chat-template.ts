@@ -130,7 +130,7 @@ export class ChatTemplate {
     return this.#traits.thinking;
   }
 
-  /** Beginnings of an answer that the template writes into prompts, which histories do not have. */
+  /** Beginnings of an answer that the template writes into prompts, which histories do not have as a whole. */
   get openings(): readonly string[] {
     return this.#traits.openings;
   }

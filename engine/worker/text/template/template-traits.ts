@@ -45,7 +45,7 @@ export interface TemplateTraits {
   /** The field with the reasoning of an earlier answer, or parts of its content (Mistral); null: it renders none (most). */
   thoughtsAs: "reasoning_content" | "thinking" | "parts" | null;
   thinking: ThinkingTraits;
-  /** Beginnings of an answer that it writes into the prompt, by the values of its switches. */
+  /** Beginnings of an answer that it writes into the prompt and not into the history, by the values of its switches. */
   openings: readonly string[];
 }
 
@@ -251,7 +251,9 @@ function openingsOf(trial: TemplateTrial, tools: null | [], { switches }: Thinki
     const asked = { messages: [QUESTION], tools, ...variables };
     const turn = trial.rendered({ ...asked, add_generation_prompt: false });
     const prompt = trial.rendered(asked);
-    return turn !== null && prompt?.startsWith(turn) ? [prompt.slice(turn.length)] : [];
+    if (turn === null || !prompt?.startsWith(turn)) return [];
+    const history = trial.rendered({ ...asked, messages: [QUESTION, { role: "assistant", content: SAID }, QUESTION] });
+    return history?.startsWith(prompt) ? [] : [prompt.slice(turn.length)];
   });
 }
 

@@ -54,14 +54,15 @@ function refusal(source: string, vocabulary: TemplateVocabulary, messages: ChatM
   throw new Error("rendered");
 }
 
-test("the openings of an answer are those of each switch", () => {
+test("the openings of an answer are those of each switch that the history does not repeat", () => {
   const switched = "{% if enable_thinking is defined and not enable_thinking %}<think></think>{% endif %}";
   const source =
     "{% for message in messages %}[{{ message.role }}]{{ message.content }}{% endfor %}" +
     `{% if add_generation_prompt %}[assistant]${switched}{% endif %}`;
   const { openings } = new ChatTemplate(source, CHATML);
-  expect(new Set(openings)).toEqual(new Set(["[assistant]", "[assistant]<think></think>"]));
-  expect(new ChatTemplate(null, CHATML).openings).toEqual(["<|im_start|>assistant\n"]);
+  expect(openings).toEqual(["[assistant]<think></think>"]);
+  // A vocabulary without the tokens of ChatML has twice the tokens for its opening: completions alone would lose them.
+  expect(new ChatTemplate(null, CHATML).openings).toEqual([]);
 });
 
 describe("golden prompts", () => {

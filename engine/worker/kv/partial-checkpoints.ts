@@ -59,9 +59,15 @@ export class PartialCheckpoints {
     return this.#byId.get(id)?.findLast((checkpoint) => checkpoint.length <= length)?.length ?? 0;
   }
 
-  /** Takes the partial state of an id back to its checkpoint at `length`. The copy was short enough for a step when it was made. */
+  /** Marks the checkpoint of an id at `length` as used, if there is one. */
+  touch(id: number, length: number): void {
+    const checkpoint = this.#at(id, length);
+    if (checkpoint !== undefined) this.#host.copies.touch(checkpoint);
+  }
+
+  /** Takes the partial state of an id back to its checkpoint at `length`, whatever time that takes: all would be computed again. */
   restore(id: number, length: number): boolean {
-    const checkpoint = this.#byId.get(id)?.find((known) => known.length === length);
+    const checkpoint = this.#at(id, length);
     if (checkpoint === undefined) return false;
     return this.#host.copies.load(checkpoint, (state) => this.#memory.loadPartial(id, state));
   }
@@ -70,6 +76,10 @@ export class PartialCheckpoints {
   forget(id: number, length: number): void {
     for (const checkpoint of this.#byId.get(id) ?? [])
       if (checkpoint.length > length) this.#host.copies.drop(checkpoint);
+  }
+
+  #at(id: number, length: number): PartialCheckpoint | undefined {
+    return this.#byId.get(id)?.find((known) => known.length === length);
   }
 
   #remove(id: number, checkpoint: PartialCheckpoint): void {

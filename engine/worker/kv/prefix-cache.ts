@@ -104,21 +104,30 @@ export class PrefixCache {
     return this.#tree.matchWhole({ tokens, scope }, computed).length === computed;
   }
 
-  /** The longest prefix of a sequence in the cache. */
-  match(sequence: CachedSequence): PrefixMatch {
+  /**
+   * The longest prefix of a sequence in the cache.
+   *
+   * @param evicts whether a sequence without a prefix takes the place of an idle one
+   */
+  match(sequence: CachedSequence, evicts = false): PrefixMatch {
     const limit = reusableLength(sequence.tokens);
-    if (this.#whole) return this.#matchWhole(sequence, limit);
+    if (this.#whole) return this.#matchWhole(sequence, limit, evicts);
     this.#follow();
     return this.#tree.match(sequence, limit);
   }
 
-  /** An idle prefix that the sequence begins with, or one that can be cut to such a one and loses less than is found. */
-  #matchWhole(sequence: CachedSequence, limit: number): PrefixMatch {
+  /**
+   * An idle prefix that the sequence begins with, or one that can be cut to such a one and loses no more than is found, or
+   * would be evicted.
+   */
+  #matchWhole(sequence: CachedSequence, limit: number, evicts: boolean): PrefixMatch {
     const whole = this.#tree.matchWhole(sequence, limit);
     const { resident, length: common } = this.#tree.match(sequence, limit);
     if (resident === null) return whole;
     const length = this.#memory.canCut(resident.id, common) ? common : this.inPlace.last(resident.id, common);
-    return length > whole.length && resident.computed - length <= length - whole.length ? { resident, length } : whole;
+    if (length <= whole.length) return whole;
+    const isGain = resident.computed - length <= length - whole.length;
+    return isGain || (evicts && whole.resident === null && this.first() === resident) ? { resident, length } : whole;
   }
 
   /** Removes all but the first `length` tokens of an idle prefix that is taken. @returns the tokens that are left: 0 when that failed */
@@ -202,6 +211,8 @@ export class PrefixCache {
 
   /** Moves an idle prefix to host memory. @returns whether it is there now */
   offload(idle: CachedSequence, from: number, save: () => Uint8Array | null, kept: number): boolean {
+    // The copy must not replace the one that the id is about to be cut with.
+    if (this.#whole) this.inPlace.touch(idle.id, kept);
     if (!this.host.offload(idle, from, save, { kept })) return false;
     this.#events.evicted++;
     this.#events.offloaded++;

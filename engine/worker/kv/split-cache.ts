@@ -239,7 +239,7 @@ export class SplitCache implements KvCache {
       return this.#slots.first((resident) => resident === null || !this.#online.has(resident));
     }
     const from = online ? 0 : this.#options.reserved;
-    const { resident, length } = this.prefixes.match(sequence);
+    const { resident, length } = this.#match(sequence);
     if (resident !== null && resident.id >= from && resident.computed - length <= this.copyPrice) return resident.id;
     const empty = this.#slots.empty(from);
     return empty >= 0 ? empty : (this.prefixes.first(({ id }) => id >= from)?.id ?? from);
@@ -247,16 +247,20 @@ export class SplitCache implements KvCache {
 
   /** The id of its prefix; without one, an empty id, or that of the first idle prefix to evict. */
   #fixedIdFor(sequence: CachedSequence): number {
-    const { resident } = this.prefixes.match(sequence);
+    const { resident } = this.#match(sequence);
     if (resident !== null) return resident.id;
     const empty = this.#slots.empty(0);
     return empty >= 0 ? empty : (this.prefixes.first()?.id ?? -1);
   }
 
+  #match(sequence: CachedSequence): PrefixMatch {
+    return this.prefixes.match(sequence, this.#slots.empty(0) < 0);
+  }
+
   /** The best prefix that pays: one at the sequence's target id costs nothing, any other a copy. */
   #prefixFor(sequence: CachedSequence, occupant: CachedSequence | null): PrefixMatch {
     const { tokens, scope } = sequence;
-    const anywhere = this.prefixes.match(sequence);
+    const anywhere = this.#match(sequence);
     if (!this.#moves) return anywhere.resident === occupant ? anywhere : NO_PREFIX;
     if (occupant?.scope !== scope) return anywhere.length > this.copyPrice ? anywhere : NO_PREFIX;
     const length = commonPrefix(tokens, occupant.tokens, Math.min(reusableLength(tokens), occupant.computed));

@@ -1,4 +1,4 @@
-import type { CachedSequence, Reuse } from "./cached-sequence.ts";
+import type { CachedSequence, PrefixMatch, Reuse } from "./cached-sequence.ts";
 import { CellAccount } from "./cell-account.ts";
 import type { HostMemory, Restorable } from "./host-memory.ts";
 import type { KvCache } from "./kv-cache.ts";
@@ -52,12 +52,12 @@ export class UnifiedCache implements KvCache {
   }
 
   reusable(sequence: CachedSequence, online: boolean): number {
-    const { length } = this.prefixes.match(sequence);
+    const { length } = this.#match(sequence);
     return this.prefixes.offloaded(sequence, length, online)?.length ?? length;
   }
 
   fitsWithout(sequence: CachedSequence, others: readonly CachedSequence[]): boolean {
-    const { resident: source, length } = this.prefixes.match(sequence);
+    const { resident: source, length } = this.#match(sequence);
     const taken = source !== null && this.prefixes.idle.has(source) ? this.#account.unpinned(source.id, length) : 0;
     const needed = sequence.tokens.length - length + HEADROOM * (this.prefixes.running.size - others.length);
     const held = others.reduce((sum, { id }) => sum + this.#account.held(id), 0);
@@ -65,7 +65,7 @@ export class UnifiedCache implements KvCache {
   }
 
   place(sequence: CachedSequence, online: boolean): boolean {
-    const { resident: source, length } = this.prefixes.match(sequence);
+    const { resident: source, length } = this.#match(sequence);
     const back = this.prefixes.offloaded(sequence, length, online);
     if (back !== null && this.#placeWith(back, sequence, source, online)) return true;
     const idle = source !== null && this.prefixes.idle.has(source) ? source : null;
@@ -132,6 +132,11 @@ export class UnifiedCache implements KvCache {
   /** Of these cells, those that a starting sequence may take. */
   #roomFor(online: boolean): number {
     return this.#room - (online || this.#lower.size === 0 ? 0 : this.#reserved);
+  }
+
+  #match(sequence: CachedSequence): PrefixMatch {
+    const needed = sequence.tokens.length + HEADROOM * this.prefixes.running.size;
+    return this.prefixes.match(sequence, this.#freeIds.length === 0 || this.#account.free < needed);
   }
 
   /** Places a sequence on a prefix from host memory; the tokens that it shares with `source` are copied from there. */

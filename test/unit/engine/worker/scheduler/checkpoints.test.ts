@@ -167,6 +167,14 @@ describe.each([
       expect(cached).toBeLessThanOrEqual(4000);
     });
 
+    test("a turn without another place starts at its checkpoint, although the answer before it was longer", () => {
+      const simulation = new Simulation({ ...large, sequences: 1, ids: 1 });
+      const prompt = SHARED.slice(0, 600);
+      simulation.run([arrival(prompt, { goal: 700 })]);
+      simulation.run([arrival([...prompt, ...thought], { at: simulation.steps })]);
+      expect(simulation.sequences[1]!.cached).toBe(prompt.length - 4);
+    });
+
     test("every sequence of interleaved chats generates what it would alone", () => {
       const turn = fc.record({
         chat: fc.nat(2),
@@ -205,6 +213,18 @@ describe.each([
       const simulation = prove(large, arrivals);
       expect(simulation.sequences.map(({ cached }) => cached)).toEqual([0, 0, 0, 0]);
     });
+  });
+
+  test("the copy of a prefix that is cut does not replace the checkpoint that it is cut with", () => {
+    // Room for one whole state and a half.
+    const simulation = new Simulation({ ...setup, cells: 6000, hostTokens: 4500 });
+    const prompt = Array.from({ length: 3000 }, (_, i) => (11 * i) % 13);
+    simulation.run([arrival(prompt)]);
+    const { host } = simulation.cache.prefixes;
+    const changed = [...prompt.slice(0, 2500), 20, 21, 22, ...prompt.slice(2500)];
+    simulation.run([arrival(changed, { at: simulation.steps })]);
+    expect(simulation.sequences[1]!.cached).toBeGreaterThan(2500 - 1024 - setup.stepTokens);
+    expect(host.copies.used).toBeLessThanOrEqual(host.copies.bytes);
   });
 
   test("a prompt continues alone when the one that computes its prefix is cancelled", () => {

@@ -34,7 +34,7 @@ export class Checkpoints<S extends Sequence> {
   readonly #taken = new WeakSet<S>();
   /**
    * True while a step is planned that had no time for a copy. The prompts that waited for it start in this step: with a
-   * checkpoint, the first of them would let the others wait again.
+   * shared checkpoint, the first of them would let the others wait again.
    */
   #refused = false;
 
@@ -59,7 +59,7 @@ export class Checkpoints<S extends Sequence> {
   begin(sequence: S): void {
     // All tokens of a scored prompt are computed, and no other one starts with them.
     if (sequence.scored) return;
-    sequence.checkpoint = this.#refused ? null : this.#next(sequence);
+    sequence.checkpoint = this.#refused ? this.#inPlace(sequence) : this.#next(sequence);
     this.#remember(sequence);
   }
 
@@ -85,14 +85,22 @@ export class Checkpoints<S extends Sequence> {
   }
 
   #copyInPlace(sequence: S, spaced: boolean): void {
-    this.#cache.prefixes.inPlace.take(sequence, isOnline(sequence), spaced);
+    if (hasNextTurn(sequence)) this.#cache.prefixes.inPlace.take(sequence, isOnline(sequence), spaced);
   }
 
-  #next({ tokens, computed, scope }: S): Checkpoint | null {
+  #next(sequence: S): Checkpoint | null {
+    const { tokens, computed, scope } = sequence;
     const last = tokens.length - this.#tail;
     const common = Math.min(this.#common(tokens, scope), last);
     if (this.#isShared(computed, common)) return { position: common, isShared: true };
-    if (this.#isShared(computed, last)) return { position: last, isShared: true };
+    if (hasNextTurn(sequence) && this.#isShared(computed, last)) return { position: last, isShared: true };
+    return this.#inPlace(sequence);
+  }
+
+  #inPlace(sequence: S): Checkpoint | null {
+    if (!hasNextTurn(sequence)) return null;
+    const { tokens, computed } = sequence;
+    const last = tokens.length - this.#tail;
     const isWorth = last - computed >= SHORTEST_IN_PLACE && this.#cache.prefixes.inPlace.pays(computed, last);
     return isWorth ? { position: last, isShared: false } : null;
   }
@@ -120,4 +128,9 @@ export class Checkpoints<S extends Sequence> {
     this.#remembered.delete(oldest);
     this.#prompts.remove(oldest);
   }
+}
+
+/** A line of a batch has none: copies for it would replace those of chats, and take steps. */
+function hasNextTurn({ tier }: Sequence): boolean {
+  return tier !== "batch";
 }

@@ -140,6 +140,30 @@ describe.each([
     expect(simulation.steps).toBe(without.steps + 1);
   });
 
+  test("prompts that waited for a copy without time for it have checkpoints in place", () => {
+    const prompts = Array.from({ length: 3 }, (_, i) => question(i, 200));
+    // A copy is predicted to take 200 ms, 400 with its way back, and the tokens 1,005. A step of flex has 50.
+    const simulation = new Simulation({ ...setup, cells: 2 * setup.cells, batchStepMs: 50, stateBytes: 2e8 });
+    simulation.run(prompts.map((prompt) => arrival(prompt, { tier: "flex" })));
+    const turns = prompts.map((prompt) => arrival([...prompt, 90, 91], { at: simulation.steps, tier: "flex" }));
+    simulation.run(turns);
+    const found = simulation.sequences.slice(prompts.length).map(({ cached }) => cached);
+    expect(found).toEqual(prompts.map(({ length }) => length - 4));
+  });
+
+  test("lines of a batch make no copies for a next turn, which would replace those of chats", () => {
+    const simulation = new Simulation({ ...setup, hostTokens: 1000 });
+    const chat = SHARED.slice(0, 400);
+    simulation.run([arrival(chat)]);
+    const lines = Array.from({ length: 20 }, (_, i) => {
+      const prompt = Array.from({ length: 300 }, (_, token) => 100 * (i + 1) + (token % 7));
+      return arrival(prompt, { at: simulation.steps, tier: "batch" });
+    });
+    simulation.run(lines);
+    simulation.run([arrival([...chat.slice(0, 396), 90, 91, 92], { at: simulation.steps })]);
+    expect(simulation.sequences.at(-1)!.cached).toBe(396);
+  });
+
   describe("where whole states are too large to copy", () => {
     const large = { ...setup, cells: 6000, stateBytes: 1e10, stepTokens: 300 };
     const thought = Array.from({ length: 40 }, (_, i) => 40 + i);

@@ -61,7 +61,7 @@ export async function serve(first: Options, reread: () => Promise<Options>, hang
   watchMachine(registry, { dataDir: first.dataDir, now: () => clock.now() });
   running.replace(server);
   takeHangups({ options, server, reread, shutdown, serverLog, hangup });
-  const { listening, models, fetched } = server;
+  const { listening, models, folder, fetched } = server;
   log.info({ url: listening.url, pid: process.pid }, "Listening; the models are loading");
   serviceManager.ready();
 
@@ -71,11 +71,12 @@ export async function serve(first: Options, reread: () => Promise<Options>, hang
   if (ready === null) return shutdown.begin(1);
   const startMs = Math.round(performance.now());
   log.info({ url: listening.url, models: ready.map(({ model }) => model), startMs }, "Ready");
+  const unloaded = models.list().flatMap(({ id, engine }) => (engine.state.name === "unloaded" ? [id] : []));
   const content = {
     url: listening.url,
     version: version(),
     models: ready,
-    onDemand: models.list().flatMap(({ id, engine }) => (engine.state.name === "unloaded" ? [id] : [])),
+    onDemand: [...new Set([...unloaded, ...(folder?.names ?? [])])],
     demo: first.model.length === 0,
     keyVariable: keysAreOn(first) ? (first.adminKey === null ? "NIGHTSHIFT_API_KEY" : "NIGHTSHIFT_ADMIN_KEY") : null,
     startMs,
@@ -148,13 +149,14 @@ interface HangupParts {
   hangup: Hangup;
 }
 
-/** SIGHUP reads the options again and retries models that failed. A closed terminal ends the server. */
+/** SIGHUP reads the options again, looks for new models in the folder and retries models that failed. A closed terminal ends the server. */
 function takeHangups({ options, server, reread, shutdown, serverLog, hangup }: HangupParts): void {
   const { logger: log } = serverLog;
   const reload = new Reload(options, { read: reread, log });
   hangup.handle({
     reload: () => {
       void reload.request();
+      void server.folder?.retry();
       for (const { engine } of server.models.list()) if (engine.state.name === "failed") engine.load();
     },
     closed: () => {

@@ -64,6 +64,8 @@ export class BatchLifecycle {
   readonly #stopping = new AbortController();
   /** Unix seconds at which the present step is over; null for a step without a deadline. */
   #deadline: number | null = null;
+  /** The model that is not served here and for which the batch waits. */
+  missing: string | null = null;
   /** True once this lifecycle has read its result files back. */
   #filesChecked = false;
 
@@ -152,6 +154,7 @@ export class BatchLifecycle {
     });
     // Without its model the batch waits until a server serves the model again, or its window ends.
     const dispatcher = batch.model === null ? undefined : dispatcherOf(batch.model);
+    this.missing = dispatcher === undefined ? batch.model : null;
     const inputPath = files.pathOf(inputFileId);
     const ran = dispatcher?.run({ id, owner, keyId, endpoint, expiresAt, inputPath });
     await (ran === undefined ? rechecking : Promise.race([ran, rechecking]));

@@ -16,7 +16,7 @@ import { ModelBatchWork, type ModelBatchWorkDeps } from "./model-batch-work.ts";
 export interface BatchRunnerDeps
   extends Omit<ModelBatchWorkDeps, "engine" | "store" | "inputs">,
     Omit<BatchLifecycleDeps, "dispatcherOf" | "validation" | "store" | "observer">,
-    Omit<BatchValidationDeps, "models" | "bounds" | "quota" | "failedEvents" | "store" | "files" | "clock"> {
+    Omit<BatchValidationDeps, "bounds" | "quota" | "failedEvents" | "store" | "files" | "clock"> {
   engines: readonly Engine[];
   store: Store;
 }
@@ -30,6 +30,8 @@ export class BatchRunner {
   readonly quota: TokenQuota;
   readonly #deps: BatchRunnerDeps;
   readonly #works = new Map<string, ModelBatchWork>();
+  readonly #engines: Engine[] = [];
+  #rules: ShiftRules;
   readonly #inputs = new InputFiles();
   readonly #lifecycles = new Map<string, { lifecycle: BatchLifecycle; done: Promise<void> }>();
   readonly #validation: BatchValidation;
@@ -43,21 +45,28 @@ export class BatchRunner {
 
   constructor(deps: BatchRunnerDeps) {
     this.#deps = deps;
+    this.#rules = deps.rules;
     this.#tickedAt = deps.clock.now();
-    const models = deps.engines.map(({ model }) => model);
     const bounds = () => this.bounds();
     const usualAnswer = (model: string) => this.usualAnswer(model);
-    this.quota = new TokenQuota({ ...deps, models, bounds, usualAnswer });
+    this.quota = new TokenQuota({ ...deps, bounds, usualAnswer });
     this.#validation = new BatchValidation({
       ...deps,
-      models,
       bounds,
       quota: this.quota,
       failedEvents: (batchId) => deps.events("batch.failed", batchId),
     });
-    for (const engine of deps.engines) {
-      this.#works.set(engine.model, new ModelBatchWork({ ...deps, engine, inputs: this.#inputs }));
-    }
+    for (const engine of deps.engines) this.add(engine);
+  }
+
+  /** Adds a model that was found later. Batches that wait for it go on. */
+  add(engine: Engine): void {
+    this.#engines.push(engine);
+    this.#works.set(
+      engine.model,
+      new ModelBatchWork({ ...this.#deps, rules: this.#rules, engine, inputs: this.#inputs }),
+    );
+    for (const { lifecycle } of this.#lifecycles.values()) if (lifecycle.missing === engine.model) lifecycle.recheck();
   }
 
   get backlog(): readonly BatchBacklog[] {
@@ -109,6 +118,7 @@ export class BatchRunner {
 
   /** Takes effect within a second. */
   setRules(rules: ShiftRules): void {
+    this.#rules = rules;
     for (const work of this.#works.values()) work.setRules(rules);
   }
 
@@ -131,7 +141,7 @@ export class BatchRunner {
   /** By model; known once a model was loaded. */
   bounds(): Map<string, ModelBounds> {
     const bounds = new Map<string, ModelBounds>();
-    for (const { model, facts } of this.#deps.engines) {
+    for (const { model, facts } of this.#engines) {
       if (facts === null) continue;
       const { vocabulary, context, generates } = facts;
       const embedding = facts.embedding?.pooling === "rank" ? null : facts.embedding;

@@ -20,7 +20,8 @@ import { type Validate, ValidationLost } from "./validation-job.ts";
 export interface BatchValidationDeps {
   store: Pick<Store, "batches" | "lines" | "files">;
   files: Pick<FileStore, "pathOf">;
-  models: readonly string[];
+  /** Names of the models that are served, or will be; they change while the server runs. */
+  models: () => readonly string[];
   names: ModelNames;
   /** The models that requests with this key may use; null for all. */
   modelsOf: (keyId: string | null) => Promise<readonly string[] | null>;
@@ -135,7 +136,7 @@ export class BatchValidation {
     return {
       endpoint,
       limits,
-      models: allowed === null ? models : models.filter((model) => allowed.includes(model)),
+      models: allowed === null ? models() : models().filter((model) => allowed.includes(model)),
       names,
       bounds: bounds(),
       maxLines,

@@ -21,7 +21,7 @@ export interface TokenQuotaDeps {
   files: Pick<FileStore, "pathOf">;
   ledger: Pick<UsageLedger, "lineRates">;
   limits: RequestLimits;
-  models: readonly string[];
+  models: () => readonly string[];
   names: ModelNames;
   /** Of the models that are loaded, or were, by their own names. */
   bounds: () => ReadonlyMap<string, ModelBounds>;
@@ -84,7 +84,7 @@ export class TokenQuota {
     const file = await store.files.get({ owner, id });
     // Validation reports the error of the file.
     if (file === null) return null;
-    const named = (name: string) => modelNamed(names, models, name);
+    const named = (name: string) => modelNamed(names, models(), name);
     const known = bounds();
     const check = bodyCheck(endpoint, limits, (name) => known.get(named(name) ?? ""));
     return preview(files.pathOf(id), file.bytes, { check, named, usualAnswer });

@@ -97,6 +97,8 @@ export class Admission {
     caller: Caller,
     disconnected: AbortSignal,
   ): Promise<ServedModel> {
+    const search = name === null ? null : this.#deps.models.search(name);
+    if (search !== null) await search;
     const model = findModel(this.#deps.models, name, caller);
     if (tier !== null) checkTier(caller, tier);
     if (!this.#deps.draining() && this.#isOut(model)) await this.#load(model, tier ?? "default", caller, disconnected);

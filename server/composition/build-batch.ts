@@ -65,6 +65,7 @@ export function buildBatch(parts: BatchDeps): BuiltBatch {
     ...options,
     clock: time,
     names: models.names,
+    models: () => models.expected,
     engines: models.list().map(({ engine }) => engine),
     execute: lineExecutor({ ...parts, ...options, clock: time }),
     events: (type, batchId) =>
@@ -74,6 +75,7 @@ export function buildBatch(parts: BatchDeps): BuiltBatch {
     observer: batchMetrics,
     maxLines: MAX_BATCH_LINES,
   });
+  models.added(({ engine }) => runner.add(engine));
   batchMetrics.watch({
     counts: () => store.batches.counts(),
     backlog: () => runner.backlog,

@@ -15,11 +15,13 @@ export interface ModelFolderParts {
   downloads: ModelDownloads;
   inspection: ModelInspection;
   served: ServedFiles;
+  /** Stops serving a model of the folder that is not in memory; false for any other model. */
+  release: (model: string) => boolean;
 }
 
 export async function startModelFolder(
   composition: Composition,
-  { servedFiles }: ModelParts,
+  { servedFiles, folder: found }: ModelParts,
 ): Promise<ModelFolderParts> {
   const { options, clock, log, env, measure, parts } = composition;
   const { current } = options;
@@ -31,9 +33,11 @@ export async function startModelFolder(
         ...{ folder, env, log, bytesPerSecond: current.downloadRate, reserve: current.diskReserve },
         newId: () => objectId("download_"),
         now: () => epochSeconds(clock),
+        completed: () => void found?.scan(),
       }),
     stop: (started) => started.stop(),
   });
   const inspection = new ModelInspection({ folder, options: current, measure, log });
-  return { folder, offline: current.offline === "on", downloads, inspection, served: servedFiles };
+  const release = (model: string) => found?.release(model) ?? false;
+  return { folder, offline: current.offline === "on", downloads, inspection, served: servedFiles, release };
 }

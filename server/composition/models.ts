@@ -1,12 +1,16 @@
 import { epochSeconds } from "../../platform/clock.ts";
 import { ModelLoads } from "../admission/model-load.ts";
+import type { Part } from "../lifecycle/parts.ts";
 import { EngineObserverFanOut } from "../metrics/engine-observer-fan-out.ts";
 import { watchEngines } from "../metrics/engine-state-metrics.ts";
 import { OnlineUtilization } from "../metrics/online-utilization.ts";
 import { configuredNames } from "../models/configured-names.ts";
+import { FolderModels } from "../models/folder/folder-models.ts";
 import { ModelSet } from "../models/model-set.ts";
 import { Residency } from "../models/residency.ts";
 import type { ServedFiles } from "../models/served-files.ts";
+import { modelsFolder } from "../models/source/models-folder.ts";
+import type { ResolvedModel } from "../models/source/resolve.ts";
 import { startModels } from "../models/start-models.ts";
 import { unservedNames } from "../options/unserved-names.ts";
 import type { AccountingParts } from "./accounting.ts";
@@ -19,6 +23,8 @@ export interface ModelParts {
   loads: ModelLoads;
   utilization: OnlineUtilization;
   servedFiles: ServedFiles;
+  /** The models of the folder; null where they are not served. */
+  folder: FolderModels | null;
   /** Resolves when each download was tried once. */
   fetched: Promise<void>;
   closeEngines(): Promise<unknown>;
@@ -37,16 +43,18 @@ export async function startModelParts(composition: Composition, accounting: Acco
     models: served,
     shares,
     files: servedFiles,
+    start,
     fetched,
   } = await parts.start({
     name: "engines",
     start: () => startModels(current, deps),
-    stop: ({ models }) => closeAll(models),
+    stop: ({ models }) => closeAll(models.map(({ engine }) => engine)),
   });
   const ids = served.map(({ id }) => id);
-  for (const sentence of unservedNames(current, ids)) log.warn({}, sentence);
-  const models = new ModelSet(served, configuredNames(current, ids));
+  const more = current.serveModelsDir === "on";
+  const models = new ModelSet(served, configuredNames(current, ids, more));
   const engines = served.map(({ engine }) => engine);
+  models.added(({ engine }) => engines.push(engine));
   watchEngines(registry, engines);
   const residency = new Residency({
     engines,
@@ -57,9 +65,25 @@ export async function startModelParts(composition: Composition, accounting: Acco
     keepAliveMs: current.keepAlive === null ? null : current.keepAlive * 1000,
     now,
   });
-  return { models, residency, loads, utilization, servedFiles, fetched, closeEngines: () => closeAll(served) };
+  models.added(({ engine }) => residency.add(engine));
+  const plan = (model: ResolvedModel) => shares.plan(model);
+  const folderDeps = { folder: modelsFolder(current), models, files: servedFiles, plan, start, now, log };
+  const created = () => epochSeconds(clock);
+  const folder = more ? await parts.start(folderPart(new FolderModels({ ...folderDeps, created }))) : null;
+  if (folder !== null) models.searchBy(folder);
+  for (const sentence of unservedNames(current, models.expected)) log.warn({}, sentence);
+  const closeEngines = () => closeAll(engines);
+  return { models, residency, loads, utilization, servedFiles, folder, fetched, closeEngines };
 }
 
-function closeAll(models: readonly { engine: { close(): Promise<void> } }[]): Promise<unknown> {
-  return Promise.all(models.map(({ engine }) => engine.close()));
+function folderPart(folder: FolderModels): Part<FolderModels> {
+  return {
+    name: "model folder",
+    start: () => folder.scan().then(() => folder),
+    stop: () => folder.stop(),
+  };
+}
+
+function closeAll(engines: readonly { close(): Promise<void> }[]): Promise<unknown> {
+  return Promise.all(engines.map((engine) => engine.close()));
 }

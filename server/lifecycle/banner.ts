@@ -19,12 +19,14 @@ export interface BannerContent {
 }
 
 const UNIX = "unix:";
+/** Names of models on demand that are printed. */
+const MOST_NAMES = 10;
 
 /** The text that is printed when the server is ready. */
 export function banner({ url, version, models, onDemand, demo, keyVariable, command, startMs }: BannerContent): string {
   const lines = [`Nightshift ${version} is ready after ${(startMs / 1000).toFixed(1)} s.`, ""];
   lines.push(url.startsWith(UNIX) ? `  Socket    ${url.slice(UNIX.length)}` : `  Base URL  ${url}/v1`);
-  const about = [...models.map(modelLine), ...onDemand.map((model) => `${model}: loaded on its first request`)];
+  const about = [...models.map(modelLine), ...onDemandLines(onDemand)];
   for (const [index, line] of about.entries()) lines.push(`${index === 0 ? "  Model     " : "            "}${line}`);
   if (models.length > 0) lines.push(`  Compute   ${[...new Set(models.map(computeLine))].join("; ")}`);
   lines.push("", "Try it:", "");
@@ -42,6 +44,11 @@ export function banner({ url, version, models, onDemand, demo, keyVariable, comm
     );
   }
   return `${lines.join("\n")}\n`;
+}
+
+function onDemandLines(models: readonly string[]): string[] {
+  const lines = models.slice(0, MOST_NAMES).map((model) => `${model}: loaded on its first request`);
+  return models.length <= MOST_NAMES ? lines : [...lines, `and ${models.length - MOST_NAMES} more`];
 }
 
 function modelLine(facts: ModelFacts): string {

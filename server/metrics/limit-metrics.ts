@@ -25,15 +25,18 @@ export class BudgetMetrics {
 export class LimitMetrics {
   readonly #refusals: Counter;
 
-  constructor(registry: Registry, models: readonly string[]) {
+  constructor(registry: Registry) {
     this.#refusals = new Counter({
       name: "nightshift_limit_refusals_total",
       help: "Requests refused by a rate limit of their key (requests, tokens, concurrent) or a used-up budget",
       labelNames: ["model", "status"],
       registers: [registry],
     });
-    // rate() sees the first increase of a series only if the series exists before it.
-    for (const model of models) for (const status of REFUSALS) this.#refusals.inc({ model, status }, 0);
+  }
+
+  /** Begins the series of a model: rate() sees the first increase of a series only if the series exists before it. */
+  watch(model: string): void {
+    for (const status of REFUSALS) this.#refusals.inc({ model, status }, 0);
   }
 
   refused(model: string, by: Refusal): void {

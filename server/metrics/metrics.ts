@@ -27,7 +27,7 @@ export interface LoadReading {
 
 /**
  * The metrics of requests, engines and the ledger. Labels are `model`, `endpoint`, `tier` and `status`. Their values come
- * only from the configuration and fixed lists, so that a client cannot add a time series.
+ * only from the configuration, the folder of models and fixed lists, so that a client cannot add a time series.
  */
 export class Metrics implements EngineObserver, LedgerSink, LedgerFaults {
   readonly registry: Registry;

@@ -6,12 +6,14 @@ import { checkModelName } from "./source/model-name.ts";
 export function configuredNames(
   { alias, unknownModel }: { alias: Readonly<Record<string, string>>; unknownModel: "refuse" | "first" },
   served: readonly string[],
+  /** True if models may be found later, so that an alias may name one. */
+  more = false,
 ): ModelNames {
   for (const [name, model] of Object.entries(alias)) {
     checkModelName(name);
     if (served.includes(name))
       throw new OptionsError(`--alias ${name}=${model}: a model has the name '${name}' itself.`);
-    if (!served.includes(model)) {
+    if (!served.includes(model) && !more) {
       throw new OptionsError(`--alias ${name}=${model}: no model '${model}' is served, only ${served.join(", ")}.`);
     }
   }

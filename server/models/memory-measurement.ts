@@ -62,6 +62,12 @@ export class MemoryMeasurement {
     if (needs !== null) this.#open(needs.free).add(model.name, needs);
   }
 
+  /** Measures a model that was found later, and plans its memory. @throws Error with the reason why it can't be loaded */
+  async plan(model: ResolvedModel): Promise<void> {
+    const needs = await this.#needs(model);
+    this.#open(needs.free).add(model.name, needs);
+  }
+
   config(model: ResolvedModel): EngineConfig {
     const config = this.#engineConfig(model);
     const share = this.#partition?.shareOf(model.name) ?? null;
@@ -85,14 +91,18 @@ export class MemoryMeasurement {
 
   /** Null if the file cannot be loaded; its engine reports the reason. */
   async #measure(model: ResolvedModel): Promise<ModelNeeds | null> {
-    const config = this.#engineConfig(model);
     try {
-      const { least, wanted, free } = await this.#deps.measure(config, this.#deps.log);
-      const limit = config.memory ?? Number.POSITIVE_INFINITY;
-      return { least: Math.min(least, limit), wanted: Math.min(wanted, limit), free };
+      return await this.#needs(model);
     } catch (error) {
       this.#deps.log.debug({ model: model.name, err: error }, "The model could not be measured");
       return null;
     }
+  }
+
+  async #needs(model: ResolvedModel): Promise<ModelNeeds> {
+    const config = this.#engineConfig(model);
+    const { least, wanted, free } = await this.#deps.measure(config, this.#deps.log);
+    const limit = config.memory ?? Number.POSITIVE_INFINITY;
+    return { least: Math.min(least, limit), wanted: Math.min(wanted, limit), free };
   }
 }

@@ -29,6 +29,8 @@ export interface ModelDownloadsDeps
   newId: () => string;
   /** Unix seconds. */
   now: () => number;
+  /** Called after each completed download. */
+  completed?: () => void;
 }
 
 /** Downloads that have not ended. */
@@ -127,6 +129,7 @@ export class ModelDownloads {
       const [model] = await resolveModels([source], options);
       download.path = model!.path;
       this.#end(download, "completed");
+      this.#deps.completed?.();
     } catch (error) {
       if (!signal.aborted) {
         download.error = (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_ERROR);

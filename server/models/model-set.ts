@@ -9,14 +9,27 @@ export interface ServedModel {
   readonly created: number;
 }
 
-/** The models of this server in the order of the options; they do not change while it runs. */
+/** Finds models that may be served beside those of the options. */
+export interface ModelSearch {
+  /** Models that are served, or will be. */
+  readonly names: readonly string[];
+  /** Looks for a model, and adds it to the set where there is one. */
+  find(name: string): Promise<void>;
+}
+
+/** The models of this server: those of the options in their order, which stay, then those of the folder as they are found. */
 export class ModelSet {
   readonly names: ModelNames;
-  readonly #byId: ReadonlyMap<string, ServedModel>;
+  readonly #byId: Map<string, ServedModel>;
+  /** All that were ever in the set. */
+  readonly #known: Set<string>;
+  readonly #listeners: ((model: ServedModel) => void)[] = [];
+  #search: ModelSearch | null = null;
 
   constructor(models: readonly ServedModel[], names: ModelNames = OWN_NAMES) {
     this.names = names;
     this.#byId = new Map(models.map((model) => [model.id, model]));
+    this.#known = new Set(this.#byId.keys());
     if (this.#byId.size !== models.length) throw new Error("two models have the same name");
   }
 
@@ -28,5 +41,38 @@ export class ModelSet {
 
   list(): ServedModel[] {
     return [...this.#byId.values()];
+  }
+
+  /** Adds a model, or one that was removed again, with the same engine. */
+  add(model: ServedModel): void {
+    this.#byId.set(model.id, model);
+    if (this.#known.has(model.id)) return;
+    this.#known.add(model.id);
+    for (const listener of this.#listeners) listener(model);
+  }
+
+  /** Requests no longer find the model. Its engine stays known to all that work with it. */
+  remove(id: string): void {
+    this.#byId.delete(id);
+  }
+
+  /** Calls back once for each model that is added. */
+  added(listener: (model: ServedModel) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Names of models that are in the set or will be added. */
+  get expected(): string[] {
+    return [...new Set([...this.#byId.keys(), ...(this.#search?.names ?? [])])];
+  }
+
+  searchBy(search: ModelSearch): void {
+    this.#search = search;
+  }
+
+  /** Null where a model or an alias has this name; else resolves when the model was searched for. */
+  search(name: string): Promise<void> | null {
+    const id = Object.hasOwn(this.names.aliases, name) ? this.names.aliases[name]! : name;
+    return this.#byId.has(id) ? null : (this.#search?.find(id) ?? null);
   }
 }

@@ -44,7 +44,7 @@ const REQUEST_MEMORY_MS = 60_000;
 /** Loads models on demand and unloads idle ones, by the rules of residency-plan.ts. */
 export class Residency {
   readonly #deps: ResidencyDeps;
-  readonly #models: ReadonlyMap<string, ModelUse>;
+  readonly #models: Map<string, ModelUse>;
   #recalled: readonly string[] = [];
   #draining: readonly string[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -52,6 +52,11 @@ export class Residency {
   constructor(deps: ResidencyDeps) {
     this.#deps = deps;
     this.#models = new Map(deps.engines.map((engine) => [engine.model, newModelUse(engine, deps.now())]));
+  }
+
+  /** Adds a model that was found later. */
+  add(engine: Engine): void {
+    this.#models.set(engine.model, newModelUse(engine, this.#deps.now()));
   }
 
   /** Without a keep-alive no model is unloaded, so that no timer is needed. */

@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { filePrefix } from "./source/download-record.ts";
 import type { StoredModel } from "./source/models-folder.ts";
 
@@ -15,6 +15,18 @@ export class ServedFiles {
 
   add(model: string, { uri, paths }: { uri: string | null; paths: readonly string[] }): void {
     this.#byModel.set(model, { uri, paths: paths.map((path) => resolve(path)) });
+  }
+
+  remove(model: string): void {
+    this.#byModel.delete(model);
+  }
+
+  /** True if a served model has this file, or downloads it. */
+  has(path: string): boolean {
+    const file = basename(path);
+    return [...this.#byModel.values()].some(
+      ({ uri, paths }) => paths.includes(resolve(path)) || (uri !== null && file.startsWith(filePrefix(uri))),
+    );
   }
 
   /** The served models that a model of the folder belongs to, an unfinished download included. */

@@ -17,6 +17,9 @@ import { type ResolvedModel, type ResolveOptions, resolveModels } from "./source
 import { readTemplateFiles } from "./source/template-files.ts";
 import { UnusableModel } from "./source/unusable-model.ts";
 
+/** Models of the folder for which memory is planned beside those of the options: at most these share it at once in full. */
+const FOLDER_MODELS = 2;
+
 export interface StartModelsDeps {
   log: Log;
   observer: EngineObserver;
@@ -34,6 +37,8 @@ export interface StartedModels {
   /** The memory of each model. */
   shares: MemoryMeasurement;
   files: ServedFiles;
+  /** Starts the engine of one more model, whose memory is planned. */
+  start: (model: ResolvedModel) => Engine;
   /** Resolves when each download has been tried once, with or without success. */
   fetched: Promise<void>;
 }
@@ -48,15 +53,14 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
   const values = options.model.length > 0 ? options.model : [`demo=${demoModelPath}`];
   const models = values.map((value) => ({ value, ...parseModelValue(value, existsSync) }));
   refuseTwins(models);
-  const templates = await readTemplateFiles(
-    options.chatTemplate,
-    models.map(({ name }) => name),
-  );
+  const folder = options.serveModelsDir === "on";
+  const names = models.map(({ name }) => name);
+  const templates = await readTemplateFiles(options.chatTemplate, names, folder);
   const local = await resolveModels(
     models.filter((model) => model.kind === "path").map((model) => model.value),
     resolveOptions(options, deps, () => {}),
   );
-  const shares = new MemoryMeasurement(models.length, options, { ...deps, templates });
+  const shares = new MemoryMeasurement(models.length + (folder ? FOLDER_MODELS : 0), options, { ...deps, templates });
   await shares.enter(local);
 
   const start = (model: ResolvedModel) =>
@@ -94,7 +98,7 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
     return engine;
   });
   const served = engines.map((engine) => ({ id: engine.model, engine, created: deps.created }));
-  return { models: served, shares, files, fetched: Promise.all(firstTries).then(() => {}) };
+  return { models: served, shares, files, start, fetched: Promise.all(firstTries).then(() => {}) };
 }
 
 async function fetchModel(name: string, value: string, options: ResolveOptions, log: Log): Promise<string> {

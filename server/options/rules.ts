@@ -17,6 +17,12 @@ export function checkRules(options: Options): void {
         "--api-keys on makes every client send a key.",
     );
   }
+  if (options.serveModelsDir === "on" && options.keepAlive === null) {
+    throw new OptionsError(
+      "--serve-models-dir on loads models on their first request, and needs a time after which idle ones leave the memory: " +
+        "set --keep-alive, such as --keep-alive 5m.",
+    );
+  }
   for (const [index, { url }] of options.webhooks.entries()) {
     const problem = endpointProblem(url, options.webhookAllowPrivate === "on");
     if (problem !== null) throw new OptionsError(`The url of webhooks, entry ${index + 1}, ${problem}.`);

@@ -83,6 +83,13 @@ export const OPTIONS = {
     "Directory of downloaded models.",
     "`models` in the data directory",
   ),
+  serveModelsDir: row(
+    "Models",
+    choice(["on", "off"]),
+    "off",
+    "on: also serve the GGUF files in the directory of downloaded models, each by its file name without .gguf, loaded on its " +
+      "first request. Files that are added are found by a request for them, and at SIGHUP. Needs --keep-alive.",
+  ),
   offline: row(
     "Models",
     choice(["on", "off"]),

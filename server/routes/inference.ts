@@ -15,6 +15,7 @@ import type { InferenceEndpoint } from "../inference/endpoint.ts";
 import { Exchange } from "../inference/exchange.ts";
 import { LimitMetrics } from "../metrics/limit-metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { ServedModel } from "../models/model-set.ts";
 import type { AppOptions } from "../options/app-options.ts";
 
 export interface InferenceRouteParts
@@ -30,13 +31,13 @@ export interface InferenceRouteParts
 export function inferenceRoutes(parts: InferenceRouteParts): Routes {
   const { clock, grammars, loads, metrics, models, options } = parts;
   const admission = new Admission(parts);
-  for (const model of models.list()) {
+  const limitMetrics = new LimitMetrics(metrics.registry);
+  const watch = (model: ServedModel) => {
     metrics.watch(model.id, loads.of(model.id), (tier) => admission.predictedWaitMs(model, tier));
-  }
-  const limitMetrics = new LimitMetrics(
-    metrics.registry,
-    models.list().map(({ id }) => id),
-  );
+    limitMetrics.watch(model.id);
+  };
+  for (const model of models.list()) watch(model);
+  models.added(watch);
   const limits = new UsageLimits({ ...parts, rateLimits: new RateLimits(() => clock.now()), limitMetrics });
   const deps = { ...parts, admission, limits };
   const post = (endpoint: InferenceEndpoint): { post: RequestHandler } => ({

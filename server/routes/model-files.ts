@@ -33,6 +33,8 @@ export interface ModelFileRouteParts {
     downloads: ModelDownloads;
     inspection: Pick<ModelInspection, "inspect">;
     served: ServedFiles;
+    /** Stops serving a model of the folder that is not in memory; false for any other model. */
+    release: (model: string) => boolean;
   };
 }
 type Parts = ModelFileRouteParts["modelFolder"];
@@ -83,14 +85,14 @@ function retrieveModelFile(parts: Parts): RequestHandler {
 function deleteModelFile(parts: Parts): RequestHandler {
   return async (req, res) => {
     const model = await findFile(parts, req.params.id);
-    const { used_by } = fileObject(model, parts);
-    if (used_by.length > 0) {
-      const message = `${model.name} is in use by the served model '${used_by[0]}', loaded or not. Stop serving it first.`;
-      throw new ApiError("model_in_use", message, { param: "id" });
-    }
     const open = parts.downloads.openOf(model);
     if (open !== null) {
       const message = `${model.name} is being downloaded. DELETE /v1/nightshift/downloads/${open.id} cancels that.`;
+      throw new ApiError("model_in_use", message, { param: "id" });
+    }
+    const user = fileObject(model, parts).used_by.find((id) => !parts.release(id));
+    if (user !== undefined) {
+      const message = `${model.name} is in use by the served model '${user}'.`;
       throw new ApiError("model_in_use", message, { param: "id" });
     }
     const body: ModelFileDeleted = {

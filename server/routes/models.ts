@@ -35,10 +35,11 @@ function listModels(models: ModelSet): RequestHandler {
 
 /** Throws 404 model_not_found for any name that is not served. */
 function retrieveModel(models: ModelSet): RequestHandler {
-  return (req, res) => {
+  return async (req, res) => {
     // Names may have slashes, plain or as %2F.
     const { model } = req.params;
     const name = Array.isArray(model) ? model.join("/") : String(model);
+    await models.search(name);
     const found = findModel(models, name, callerOf(req));
     const isAlias = Object.hasOwn(models.names.aliases, name);
     sendJson(req, res, 200, JSON.stringify(describe(found, isAlias ? name : found.id)));

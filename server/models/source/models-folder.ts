@@ -56,7 +56,7 @@ export async function storedModels(folder: string): Promise<StoredModel[]> {
 }
 
 /** Downloads begin with a hash of their source, so that files of one name do not meet. */
-function shownName(entry: string): string {
+export function shownName(entry: string): string {
   return nameOfFile(entry.replace(/^[0-9a-f]{12}-/, ""));
 }
 

@@ -13,21 +13,23 @@ export type TemplateFiles = ReadonlyMap<string, ChatTemplateFile>;
  * Reads and parses the chat templates that the options give. A server reads each once, at its start: an engine that restarts
  * renders as before.
  *
- * @param models names of all models
+ * @param models names of the models of the options
+ * @param more true if there may be other models
  * @throws OptionsError that names the file and, for a syntax error, the line
  */
 export async function readTemplateFiles(
   settings: readonly TemplateSetting[],
   models: readonly string[],
+  more = false,
 ): Promise<TemplateFiles> {
   const files = new Map<string, ChatTemplateFile>();
-  for (const { model, file } of settings) files.set(model ?? onlyModel(models, file), await readTemplate(file));
+  for (const { model, file } of settings) files.set(model ?? onlyModel(models, more, file), await readTemplate(file));
   return files;
 }
 
-function onlyModel(models: readonly string[], file: string): string {
+function onlyModel(models: readonly string[], more: boolean, file: string): string {
   const [first, ...others] = models;
-  if (first !== undefined && others.length === 0) return first;
+  if (first !== undefined && others.length === 0 && !more) return first;
   throw new OptionsError(
     `--chat-template ${file}: there are several models. Name one: --chat-template ${first}=${file}.`,
   );

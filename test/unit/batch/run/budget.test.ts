@@ -59,7 +59,7 @@ it("a batch of a free model is accepted on a budget of 0", async () => {
       ...rig,
       ledger: { lineRates: () => ({ inputNano: nano, outputNano: nano }) },
       limits: DEFAULT_REQUEST_LIMITS,
-      models: ["demo"],
+      models: () => ["demo"],
       names: OWN_NAMES,
       bounds: () => rig.runner.bounds(),
       usualAnswer: () => 9,

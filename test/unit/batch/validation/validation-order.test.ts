@@ -39,7 +39,7 @@ class Rig {
     this.#validation = new BatchValidation({
       store: store as object as BatchValidationDeps["store"],
       files: { pathOf: () => fileURLToPath(import.meta.url) },
-      models: ["demo"],
+      models: () => ["demo"],
       names: OWN_NAMES,
       modelsOf: async () => null,
       bounds: () => new Map(),

@@ -56,3 +56,10 @@ it.each([
     expect(text).not.toContain("chat");
   },
 );
+
+it("names ten models on demand, and counts the others", () => {
+  const onDemand = Array.from({ length: 12 }, (_, i) => `m${i}`);
+  const text = banner({ ...content, onDemand, models: [] });
+  expect(text).toContain("m9: loaded on its first request\n            and 2 more\n");
+  expect(text).not.toContain("m10");
+});

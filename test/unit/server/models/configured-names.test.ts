@@ -19,3 +19,8 @@ test.each([
 ])("%j is refused", (alias, message) => {
   expect(() => configuredNames({ alias, unknownModel: "refuse" }, SERVED)).toThrow(message);
 });
+
+test("an alias may name a model that is found later", () => {
+  const alias = { "gpt-4o": "later" };
+  expect(configuredNames({ alias, unknownModel: "refuse" }, SERVED, true).aliases).toEqual(alias);
+});

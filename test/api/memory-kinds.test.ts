@@ -76,15 +76,20 @@ describe.each(Object.keys(KINDS))("%s memory", (model) => {
   });
 
   test("a long prompt that was changed in the middle is computed from before the change", async () => {
-    const text = Array.from({ length: 3000 }, (_, i) => 3 + ((17 * i + ((i * i) % 23)) % 490));
-    const changed = (at: number) => [...text.slice(0, at), 5, 6, 7, ...text.slice(at)];
+    const text = Array.from({ length: 3900 }, (_, i) => 3 + ((17 * i + ((i * i) % 23)) % 490));
+    // So far before the end that a window is no longer in its cache.
+    const at = 3000;
+    const changed = (at: number) => [...text.slice(0, at), 5, 6, 7];
     await run(text);
-    const found = await cached(changed(2600));
+    const found = await cached([...changed(at), ...text.slice(at)]);
     expect(found).toBeGreaterThan(1000);
-    expect(found).toBeLessThanOrEqual(2600);
-    const again = await run(changed(1500));
+    expect(found).toBeLessThanOrEqual(at);
+    // Its last tokens are within the window of the state that was restored.
+    const prompt = changed(found + 4);
+    const again = await run(prompt);
+    expect(again.usage!.prompt_tokens_details!.cached_tokens).toBeGreaterThanOrEqual(found);
     const anew = await server.client.completions.create({
-      ...{ model, prompt: changed(1500), max_tokens: 24, temperature: 0 },
+      ...{ model, prompt, max_tokens: 24, temperature: 0 },
       ...{ echo: true, logprobs: 0 },
     });
     expect(anew.choices[0]!.text.endsWith(again.choices[0]!.text)).toBe(true);

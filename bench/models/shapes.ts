@@ -26,10 +26,15 @@ const TINY = { layers: 4, width: 64, heads: 4, kvHeads: 2, headWidth: 16, feedFo
 const SMALL = { layers: 12, width: 384, heads: 6, kvHeads: 2, headWidth: 64, feedForward: 1024, vocabulary: 32_768 };
 const TINY_CONTEXT = 4096;
 const WINDOW = 32;
+/** Standard deviation of the logits of a separate output matrix. */
+const SPREAD = 4;
 /** enum llama_pooling_type */
 const POOLING_TYPE = { mean: 1, cls: 2, rank: 4 };
 
-/** Shapes by their name on the command line. There is one tiny shape per kind of memory in llama.cpp. */
+/**
+ * Shapes by their name on the command line. There is one tiny shape per kind of memory in llama.cpp, and one with the
+ * vocabulary of a large model.
+ */
 export const SHAPES: Record<string, () => Shape> = {
   "30m": () => llama(SMALL),
   "30m-hybrid": () => hybrid(SMALL, { tied: true, context: 32_768 }),
@@ -43,6 +48,7 @@ export const SHAPES: Record<string, () => Shape> = {
       { tied: false },
     ),
   "tiny-full": () => llama(TINY, { kind: "f32", tied: false, context: TINY_CONTEXT }),
+  "tiny-wide": () => llama({ ...TINY, vocabulary: 151_936 }, { tied: false, context: TINY_CONTEXT, spread: 8 }),
   "tiny-swa": () => tinySlidingWindow(),
   "tiny-recurrent": () => tinyRecurrent(),
   "tiny-hybrid": () => hybrid(TINY, { tied: false, context: TINY_CONTEXT }),
@@ -51,7 +57,10 @@ export const SHAPES: Record<string, () => Shape> = {
   "tiny-ranking": () => tinyEncoder("rank"),
 };
 
-function llama(sizes: Sizes, { kind = "q8_0" as GgufKind, tied = true, context = 32_768 } = {}): Shape {
+function llama(
+  sizes: Sizes,
+  { kind = "q8_0" as GgufKind, tied = true, context = 32_768, spread = SPREAD } = {},
+): Shape {
   return {
     architecture: "llama",
     kind,
@@ -62,7 +71,7 @@ function llama(sizes: Sizes, { kind = "q8_0" as GgufKind, tied = true, context =
       "llama.vocab_size": { type: "uint32", value: sizes.vocabulary },
     },
     tensors: (unlikely) => [
-      ...embedding(sizes, tied, unlikely),
+      ...embedding(sizes, { tied, spread }, unlikely),
       ...stack(sizes, (layer) => [...attentionLayer(layer), ...feedForward(layer)]),
     ],
   };
@@ -80,7 +89,7 @@ function tinySlidingWindow(): Shape {
       "gemma3.attention.sliding_window": { type: "uint32", value: WINDOW },
       "gemma3.attention.sliding_window_pattern": { type: "uint32", value: 3 },
     },
-    tensors: (unlikely) => [...embedding(sizes, false, unlikely), ...stack(sizes, gemmaLayer)],
+    tensors: (unlikely) => [...embedding(sizes, { tied: false }, unlikely), ...stack(sizes, gemmaLayer)],
   };
 }
 
@@ -103,7 +112,10 @@ function tinyRecurrent(): Shape {
     kind: "f32",
     vocabulary: TINY.vocabulary,
     metadata: { ...numbers("mamba", uint32s), ...epsilon("mamba") },
-    tensors: (unlikely) => [...embedding(TINY, false, unlikely), ...stack(TINY, (layer) => mambaLayer(layer, ssm))],
+    tensors: (unlikely) => [
+      ...embedding(TINY, { tied: false }, unlikely),
+      ...stack(TINY, (layer) => mambaLayer(layer, ssm)),
+    ],
   };
 }
 
@@ -125,7 +137,7 @@ function hybrid(sizes: Sizes, { tied, context }: { tied: boolean; context: numbe
       "lfm2.vocab_size": { type: "uint32", value: sizes.vocabulary },
     },
     tensors: (unlikely) => [
-      ...embedding(sizes, tied, unlikely, "token_embd_norm.weight"),
+      ...embedding(sizes, { tied }, unlikely, "token_embd_norm.weight"),
       ...stack(sizes, (layer) => [
         ...(attends(layer.index) ? attentionLayer(layer, { normedHeads: true }) : shortConvolutionLayer(layer, kernel)),
         ...feedForward(layer),
@@ -174,11 +186,16 @@ function tinyEncoder(pooling: keyof typeof POOLING_TYPE): Shape {
  * output matrix has large values, so that the best two logits of a tiny model differ. Quiet rows keep the logits of
  * unlikely tokens near 0.
  */
-function embedding(sizes: Sizes, tied: boolean, unlikely: number[], normName = "output_norm.weight"): TensorShape[] {
+function embedding(
+  sizes: Sizes,
+  { tied, spread = SPREAD }: { tied: boolean; spread?: number },
+  unlikely: number[],
+  normName = "output_norm.weight",
+): TensorShape[] {
   const dims = [sizes.width, sizes.vocabulary];
   const norm = { name: normName, dims: [sizes.width], fill: { constant: 1 } };
   if (tied) return [{ name: "token_embd.weight", dims, fill: { std: 0.02, quiet: unlikely } }, norm];
-  const std = 4 / Math.sqrt(sizes.width);
+  const std = spread / Math.sqrt(sizes.width);
   return [
     { name: "token_embd.weight", dims, fill: { std: 0.5 } },
     norm,

@@ -23,7 +23,11 @@ export function peerArms({ sequences, cells }: PeerSettings): Record<string, str
 }
 
 /** Starts one arm and waits until its model is loaded. */
-export async function startLlamaServer(binary: string, settings: PeerSettings, arm: string[]): Promise<ChildServer> {
+export async function startLlamaServer(
+  binary: string,
+  settings: Pick<PeerSettings, "gguf" | "options">,
+  arm: string[],
+): Promise<ChildServer> {
   return startChild(
     (port) => [binary, "-m", settings.gguf, "--port", String(port), ...settings.options, ...arm],
     "/health",

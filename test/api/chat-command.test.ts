@@ -57,6 +57,22 @@ test("the standard input stands behind the question, or is the question", async 
   expect((await run(" \n", "Count from 3 to 7.")).out).toBe("3, 4, 5, 6, 7\n");
 });
 
+test("the line break at the end of the standard input is left out", async () => {
+  let body = "";
+  const echo = createServer((request, response) => {
+    request.on("data", (chunk) => (body += chunk));
+    request.on("end", () => {
+      response.setHeader("content-type", "text/event-stream");
+      response.end("data: [DONE]\n\n");
+    });
+  });
+  await once(echo.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => void echo.close());
+  const { port } = echo.address() as AddressInfo;
+  await run("one\ntwo\n", "--url", `http://127.0.0.1:${port}/v1`, "--model", "m", "Say it.").catch(() => null);
+  expect(JSON.parse(body)).toMatchObject({ messages: [{ role: "user", content: "Say it.\n\none\ntwo" }] });
+});
+
 test("a conversation on a terminal has the earlier turns, and goes on after an error", async () => {
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
   const terminal = new Terminal(stdin);

@@ -49,7 +49,8 @@ export async function chatCommand(args: readonly string[], deps: ChatCommandDeps
     .option("--max-tokens <n>", "most tokens of an answer", number)
     .action(async (words: string[], flags: ChatFlags) => {
       const chat = new Chat(deps, flags, flags.model ?? (await firstModel(flags, deps)));
-      const piped = deps.stdin.isTTY ? "" : await text(deps.stdin);
+      // The line break at the end is the shell's.
+      const piped = deps.stdin.isTTY ? "" : (await text(deps.stdin)).trimEnd();
       const question = [words.join(" "), piped].filter((part) => part.trim() !== "").join("\n\n");
       if (question !== "") return chat.answer(question);
       if (!deps.stdin.isTTY) throw new OptionsError("There is no question: give one, or pipe one in.");

@@ -18,7 +18,7 @@ export function boundedMap<Value extends z.ZodType>(key: z.ZodString, value: Val
       if (typeof map === "object" && map !== null && Object.hasOwn(map, "__proto__")) {
         context.issues.push({
           code: "custom",
-          message: "No entry may be named __proto__.",
+          message: "no entry may be named __proto__",
           input: map,
           continue: false,
         });

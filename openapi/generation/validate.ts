@@ -108,17 +108,22 @@ function invalidValue(param: string, rule: string, value: unknown): ApiError {
 }
 
 const UNITS: Record<string, string> = { string: "characters", array: "items", object: "entries" };
+const SINGLE: Record<string, string> = { characters: "character", items: "item", entries: "entry" };
 
 function tooBig(issue: z.core.$ZodIssueTooBig): string {
   const unit = UNITS[issue.origin];
   const bound = issue.inclusive === false ? "less than" : "at most";
-  return unit === undefined ? `expected a value of ${bound} ${issue.maximum}` : `at most ${issue.maximum} ${unit}`;
+  return unit === undefined
+    ? `expected a value of ${bound} ${issue.maximum}`
+    : `expected at most ${issue.maximum} ${unit}`;
 }
 
 function tooSmall(issue: z.core.$ZodIssueTooSmall): string {
   const unit = UNITS[issue.origin];
   const bound = issue.inclusive === false ? "more than" : "at least";
-  return unit === undefined ? `expected a value of ${bound} ${issue.minimum}` : `at least ${issue.minimum} ${unit}`;
+  return unit === undefined
+    ? `expected a value of ${bound} ${issue.minimum}`
+    : `expected at least ${issue.minimum} ${issue.minimum === 1 ? SINGLE[unit] : unit}`;
 }
 
 const TYPE_NAMES: Record<string, string> = {

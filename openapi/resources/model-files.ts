@@ -11,7 +11,10 @@ export const createDownload = z.object({
     .string()
     .max(LONGEST_SOURCE)
     .regex(HUB_SOURCE, "expected hf:owner/repo:Q4_K_M or hf:owner/repo/file.gguf")
-    .refine((text) => !text.split(/[/#:]/).some((part) => part === "." || part === ".."), "expected no part . or ..")
+    .refine(
+      (text) => !text.split(/[/#:]/).some((part) => part === "." || part === ".."),
+      "'.' and '..' cannot be parts of a name",
+    )
     .describe("A model of the hub: `hf:owner/repo:Q4_K_M`, `hf:owner/repo/file.gguf`, a branch behind `#`."),
 });
 

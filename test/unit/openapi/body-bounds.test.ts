@@ -179,7 +179,14 @@ describe("bounds that are checked before a body is copied", () => {
         getOwnPropertyDescriptor: () => ({ value: "v", enumerable: true, configurable: true }),
       },
     );
-    expect(chatFault({ metadata })).toMatchObject({ message: "Invalid 'metadata': at most 16 entries." });
+    expect(chatFault({ metadata })).toMatchObject({ message: "Invalid 'metadata': expected at most 16 entries." });
     expect(lists).toBe(1);
+  });
+  it("lists of one item at least, and maps without __proto__", () => {
+    expect(chatFault({ messages: [] })).toMatchObject({
+      message: expect.stringContaining(": expected at least 1 item, but got 0 items"),
+    });
+    const metadata = JSON.parse('{"__proto__":"a"}');
+    expect(chatFault({ metadata })).toMatchObject({ message: "Invalid 'metadata': no entry may be named __proto__." });
   });
 });

@@ -126,6 +126,9 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
     return error === null ? [] : [`${consequence} (${error})`];
   };
   const faults = failing("a question, so that chats are refused", [QUESTION]);
+  // A template may ask for a system message; one that refuses a question with it as well takes no chats.
+  const refusals = [[QUESTION], [SYSTEM, QUESTION]].map((messages) => trial.refusal({ messages, tools: noTools }));
+  if (!refusals.includes(null)) faults.push(`a question, so that chats are refused (${refusals[0]})`);
   if (faults.length === 0) {
     faults.push(...failing("a system message, which is given as a part of the question", [SYSTEM, QUESTION]));
     if (form !== undefined) {

@@ -32,6 +32,12 @@ export class TemplateTrial {
     return "error" in outcome ? outcome.error : null;
   }
 
+  /** The reason for which the template itself refuses; null where it renders, or fails otherwise. */
+  refusal(variables: Record<string, unknown>): string | null {
+    const outcome = this.#outcome(variables, this.functions);
+    return "refusal" in outcome ? outcome.refusal : null;
+  }
+
   /** @throws EndlessTemplate, which is no trait: the template would fail, or take as long, with clients' messages */
   #outcome(variables: Record<string, unknown>, functions: boolean): Outcome {
     const texts = { bos_token: "", eos_token: "", ...templateDates(EPOCH) };

@@ -17,6 +17,11 @@ test.each([
     /fails on a question, so that chats are refused \(no filter is named 'bold' \(line 1\)\)/,
   ],
   [
+    "a question that it refuses by itself",
+    "{{ raise_exception('no chats') }}",
+    /fails on a question, so that chats are refused \(no chats\)/,
+  ],
+  [
     "a system message",
     `${MESSAGES}{% if message.role == 'system' %}\n{{ message.content.shout() }}{% endif %}${END}`,
     /fails on a system message, which is given as a part of the question \(.*\(line 4\)\)/,
@@ -36,7 +41,7 @@ test.each([
     `${MESSAGES}${CALLS}{% if message.tool_calls and message.tool_calls | length > 1 %}{{ 1 / 0 }}{% endif %}${END}`,
     /fails on two calls in a message, so that each has a message of its own \(division by zero/,
   ],
-])("an error of the interpreter on %s is a warning with its line", (_, source, warning) => {
+])("an error on %s is a warning", (_, source, warning) => {
   expect(warnings(source).join("\n")).toMatch(warning);
 });
 
@@ -46,6 +51,10 @@ test.each([
   [
     "refuses by itself",
     `${MESSAGES}{% if message.role == 'system' or message.tool_calls %}{{ raise_exception('no') }}{% endif %}${END}`,
+  ],
+  [
+    "asks for a system message",
+    `{% if messages[0].role != 'system' %}{{ raise_exception('no') }}{% endif %}${MESSAGES}${END}`,
   ],
   ["takes calls", MESSAGES + CALLS + END],
 ])("a template that %s gives no warning", (_, source) => {

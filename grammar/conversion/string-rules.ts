@@ -68,12 +68,22 @@ export function nameTexts(
 
 function stringTexts(conditions: readonly Condition[]): Dfa {
   const { path } = conditions.at(-1)!;
-  return enforceable(path, () => {
+  const make = () => {
     // The size of an intersection grows with its parts: the lengths come last.
     const texts = conditions.map((condition) => condition.texts()).reduce((one, other) => one.and(other));
     if (texts.empty) throw new NoValue(path, "no text matches it and the keywords beside it.");
     return texts;
-  });
+  };
+  return enforceable(path, make, formatAdvice(conditions));
+}
+
+/** The length beside which a format of these conditions has a known part; empty for none. */
+function formatAdvice(conditions: readonly Condition[]): string {
+  for (const { body } of conditions) {
+    const shortest = body === undefined ? undefined : SHORTER.get(body)?.at(-1);
+    if (shortest !== undefined) return `; the format is enforced beside a maxLength of ${shortest[0]} or more alone`;
+  }
+  return "";
 }
 
 function conditionsOf(

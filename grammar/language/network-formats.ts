@@ -44,6 +44,7 @@ export const SHORTER: ReadonlyMap<string, readonly (readonly [most: number, body
       [312, EMAIL],
       [249, `${dotString(63, 31)} "@" ${domain(61, 2)}`],
       [118, `${dotString(31, 15)} "@" ${domain(28, 2)}`],
+      [62, `${dotString(17, 8)} "@" ${domain(14, 2)}`],
     ],
   ],
   [
@@ -52,6 +53,7 @@ export const SHORTER: ReadonlyMap<string, readonly (readonly [most: number, body
       [272, ZOD_EMAIL],
       [210, zodEmail(29, 61, 2)],
       [110, zodEmail(12, 28, 2)],
+      [55, zodEmail(6, 14, 1)],
     ],
   ],
   [
@@ -60,14 +62,16 @@ export const SHORTER: ReadonlyMap<string, readonly (readonly [most: number, body
       [253, HOSTNAME],
       [115, `(${label(ALNUM, 28)} "."){0,3} ${label(LETTER, 28)}`],
       [59, `(${label(ALNUM, 14)} "."){0,3} ${label(LETTER, 14)}`],
+      [29, `(${label(ALNUM, 14)} ".")? ${label(LETTER, 14)}`],
     ],
   ],
   [
     URI,
     [
-      [1930, webUri(500, 100)],
-      [910, webUri(200, 60)],
-      [250, webUri(30, 10)],
+      [1930, webUri(28, 500, 100)],
+      [910, webUri(28, 200, 60)],
+      [250, webUri(28, 30, 10)],
+      [109, webUri(10, 13, 4)],
     ],
   ],
 ]);
@@ -89,10 +93,13 @@ function zodEmail(dots: number, most: number, labels: number): string {
   );
 }
 
-/** An address in the web with at most these numbers of characters and escapes in path and query, and in the fragment. */
-function webUri(path: number, fragment: number): string {
+/**
+ * An address in the web with at most these numbers of characters in a label,
+ * and of characters and escapes in path and query, and in the fragment.
+ */
+function webUri(most: number, path: number, fragment: number): string {
   const unit = `([A-Za-z0-9._~!$&'()*+,;=:@/?-] | "%" ${HEX}{2})`;
-  const host = `(${label(ALNUM, 28)} "."){0,3} ${label(LETTER, 28)}`;
+  const host = `(${label(ALNUM, most)} "."){0,3} ${label(LETTER, most)}`;
   const port = '(":" [1-9] [0-9]{0,3})?';
   return `("http" "s"? | "ftp") "://" ${host} ${port} ("/" ${unit}{0,${path}})? ("#" ${unit}{0,${fragment}})?`;
 }

@@ -10,13 +10,13 @@ export function patternTexts(pattern: unknown, path: SchemaPath): string {
   return enforceable(path, () => patternRule(pattern, (set) => set.gbnf, MOST_REPETITIONS));
 }
 
-/** The result of `make`, whose errors become those of the keyword. @throws UnsupportedSchema */
-export function enforceable<T>(path: SchemaPath, make: () => T): T {
+/** The result of `make`, whose errors become those of the keyword. @param advice what can be enforced. @throws UnsupportedSchema */
+export function enforceable<T>(path: SchemaPath, make: () => T, advice = ""): T {
   try {
     return make();
   } catch (error) {
     if (error instanceof UnsupportedPattern) throw new UnsupportedSchema(path, error.message);
     if (!(error instanceof TooManyStates)) throw error;
-    throw new UnsupportedSchema(path, "its combination with the keywords beside it is too large.");
+    throw new UnsupportedSchema(path, `its combination with the keywords beside it is too large${advice}.`);
   }
 }

@@ -162,12 +162,25 @@ test.each<[string, number, string, string]>([
   ["email", 255, "Joe.Bloggs+x@mail.example.com", `${"a".repeat(64)}@${"b".repeat(61)}.com`],
   ["email", 120, "joe@example.com", `joe@${"b".repeat(61)}.com`],
   ["hostname", 253, "a.b.c.d.e.example.com", "a..b"],
+  ["email", 64, "joe.bloggs@mail.example.com", `joe@${"b".repeat(20)}.com`],
   ["hostname", 63, "www.example.com", `${"a".repeat(40)}.com`],
+  ["hostname", 32, "db1.internal", "www.example.com"],
+  ["uri", 128, "https://docs.example.com:8080/a?b=c", `https://${"a".repeat(20)}.com/`],
 ])("the format %s beside a maxLength of %i is enforced within the length", (format, maxLength, good, other) => {
   const schema = { type: "string", format, minLength: 1, maxLength };
   const reads = schemaReader(schema);
   expect([good, other].map((text) => reads(JSON.stringify(text)))).toEqual([true, false]);
   expect(schemaCheck(schema)(good)).toBeNull();
+});
+
+test.each([
+  ["email", 40, 62],
+  ["hostname", 28, 29],
+  ["uri", 100, 109],
+])("the format %s beside a maxLength of %i is refused with the length that is enforced", (format, maxLength, least) => {
+  const refused = `the format is enforced beside a maxLength of ${least} or more alone`;
+  expect(() => schemaReader({ type: "string", format, maxLength })).toThrow(refused);
+  expect(() => schemaReader({ type: "string", format, maxLength: least })).not.toThrow();
 });
 
 test.each([...SHORTER.values()].flat())("a part of a format has texts of at most %i characters", (most, body) => {

@@ -38,6 +38,10 @@ export function safeModelName(text: string): string {
 
 /** The default name of a model: its file name without folder, extension and part number. */
 export function nameOfFile(path: string): string {
-  const file = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
-  return safeModelName(file.replace(/\.gguf$/i, "").replace(/-\d{5}-of-\d{5}$/, ""));
+  return nameOfPath(path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1));
+}
+
+/** The same with the folders of the path, for a file in a subfolder of the folder of models. */
+export function nameOfPath(path: string): string {
+  return safeModelName(path.replace(/\.gguf$/i, "").replace(/-\d{5}-of-\d{5}$/, ""));
 }

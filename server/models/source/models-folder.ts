@@ -2,14 +2,15 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { OptionsError } from "../../../platform/options-error.ts";
 import { readRecords, removeRecord } from "./download-record.ts";
+import { ggufPaths } from "./folder-files.ts";
 import { partsOf } from "./gguf-file.ts";
-import { nameOfFile } from "./model-name.ts";
+import { nameOfPath } from "./model-name.ts";
 import { bytesReceived, removePartial } from "./partial-file.ts";
 
 /** A model in the folder of downloads. */
 export interface StoredModel {
   name: string;
-  /** The file to load: of a split model, the first part. */
+  /** The file to load, in a subfolder with the path to it: of a split model, the first part. */
   entry: string;
   files: string[];
   bytes: number;
@@ -27,7 +28,7 @@ export function modelsFolder({ modelsDir, dataDir }: { modelsDir: string | null;
   return modelsDir ?? join(dataDir, "models");
 }
 
-/** The models in the folder by name: downloads, other GGUF files, and downloads that have not ended. */
+/** The models in the folder by name: downloads, other GGUF files, those in subfolders too, and downloads that have not ended. */
 export async function storedModels(folder: string): Promise<StoredModel[]> {
   const names: string[] = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
@@ -41,10 +42,12 @@ export async function storedModels(folder: string): Promise<StoredModel[]> {
     models.push({ name: shownName(entry), entry, files: own, bytes, uri, checked, received: null });
   }
   const recorded = new Set(models.flatMap(({ files }) => files));
-  for (const entry of names) {
+  const within = names.length === 0 ? [] : (await ggufPaths(folder, [])).filter((path) => path.includes("/"));
+  const present = new Set([...names.filter((name) => /\.gguf$/i.test(name)), ...within]);
+  for (const entry of present) {
     const files = partsOf(entry);
-    if (!/\.gguf$/i.test(entry) || recorded.has(entry) || files[0] !== entry) continue;
-    const there = files.filter((file) => names.includes(file));
+    if (recorded.has(entry) || files[0] !== entry) continue;
+    const there = files.filter((file) => present.has(file));
     models.push(await unrecorded(folder, entry, there, null));
   }
   for (const name of names) {
@@ -55,9 +58,9 @@ export async function storedModels(folder: string): Promise<StoredModel[]> {
   return models.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Downloads begin with a hash of their source, so that files of one name do not meet. */
+/** Downloads begin with a hash of their source, so that files of one name do not meet. A file in a subfolder has its path. */
 export function shownName(entry: string): string {
-  return nameOfFile(entry.replace(/^[0-9a-f]{12}-/, ""));
+  return nameOfPath(entry.replace(/^[0-9a-f]{12}-/, ""));
 }
 
 async function unrecorded(folder: string, entry: string, files: string[], received: number | null) {
@@ -88,7 +91,8 @@ export function findStored(models: readonly StoredModel[], wanted: string, folde
   const found = namedModels(models, wanted);
   const [first, ...others] = found;
   if (first === undefined) {
-    const names = models.length === 0 ? "It is empty." : `It has ${models.map(({ name }) => name).join(", ")}.`;
+    const names =
+      models.length === 0 ? "The folder is empty." : `The folder has ${models.map(({ name }) => name).join(", ")}.`;
     throw new OptionsError(`There is no model '${wanted}' in ${folder}. ${names}`);
   }
   if (others.length === 0) return first;

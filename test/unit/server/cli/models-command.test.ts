@@ -1,5 +1,5 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { demoModelPath } from "../../../../platform/installation.ts";
 import { modelsCommand } from "../../../../server/cli/models-command.ts";
@@ -60,15 +60,24 @@ test("an interrupted download is listed with its share, and continued or removed
   expect(await run("list")).toMatch(/^big +not checked/m);
 });
 
-test("files that were put into the folder are listed, split ones once", async () => {
+test("files that were put into the folder or a subfolder are listed, split ones once", async () => {
   const { folder, run } = await rig();
-  mkdirSync(folder, { recursive: true });
-  for (const name of ["own.gguf", "m-00001-of-00002.gguf", "m-00002-of-00002.gguf", "notes.txt"])
+  const split = ["m-00001-of-00002.gguf", "m-00002-of-00002.gguf"];
+  for (const name of ["own.gguf", "notes.txt", ...split, "o/r/m.gguf", ...split.map((part) => `o/r/n/${part}`)]) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), fakeGguf(1000));
+  }
   const listed: { name: string; files: string[] }[] = JSON.parse(await run("list", "--json"));
-  expect(listed.map(({ files }) => files)).toEqual([["m-00001-of-00002.gguf", "m-00002-of-00002.gguf"], ["own.gguf"]]);
-  await run("rm", listed[0]!.name);
-  expect(readdirSync(folder).sort()).toEqual(["notes.txt", "own.gguf"]);
+  expect(listed.map(({ name, files }) => [name, files])).toEqual([
+    ["m", split],
+    ["o/r/m", ["o/r/m.gguf"]],
+    ["o/r/n/m", split.map((part) => `o/r/n/${part}`)],
+    ["own", ["own.gguf"]],
+  ]);
+  await run("rm", "m", "o/r/n/m", "o/r/m.gguf");
+  expect(readdirSync(folder).sort()).toEqual(["notes.txt", "o", "own.gguf"]);
+  expect(readdirSync(join(folder, "o/r/n"))).toEqual([]);
+  expect(readdirSync(join(folder, "o/r"))).toEqual(["n"]);
 });
 
 test("a name of several models is refused with their sources", async () => {
@@ -82,9 +91,9 @@ test("a name of several models is refused with their sources", async () => {
 
 test("an unknown name is an error with the names that there are", async () => {
   const { folder, run } = await rig();
-  await expect(run("rm", "tiny")).rejects.toThrow(`There is no model 'tiny' in ${folder}. It is empty.`);
+  await expect(run("rm", "tiny")).rejects.toThrow(`There is no model 'tiny' in ${folder}. The folder is empty.`);
   await run("pull", "hf:o/tiny-GGUF:Q8_0");
-  await expect(run("show", "tiny")).rejects.toThrow("It has tiny-Q8_0.");
+  await expect(run("show", "tiny")).rejects.toThrow("The folder has tiny-Q8_0.");
 });
 
 test("a stored model is shown by its name, with its properties and memory plan", async () => {

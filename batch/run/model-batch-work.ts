@@ -45,7 +45,10 @@ export class ModelBatchWork {
     const { engine, rules, clock, log, observer } = deps;
     this.#deps = deps;
     this.model = engine.model;
-    this.#shift = new ShiftState(rules, { clock, log, observer: observer.shiftOf(engine.model) });
+    const shiftLog = {
+      info: (fields: object, message: string) => log.info({ model: engine.model, ...fields }, message),
+    };
+    this.#shift = new ShiftState(rules, { clock, log: shiftLog, observer: observer.shiftOf(engine.model) });
     this.dispatcher = new LineDispatcher({ ...deps, share: () => this.#shift.decision?.share ?? 0 });
     this.#settled = this.dispatcher.settled;
   }

@@ -108,8 +108,8 @@ export const OPTIONS = {
     optional(integer(16, 4_194_304, "tokens")),
     null,
     "Maximum tokens of one request, prompt and output together.",
-    `what the model was trained for, as far as memory allows; at most ${USUAL_CONTEXT.toLocaleString("en-US")} on a CPU ` +
-      "where each sequence has cells of its own",
+    `what the model was trained for, as far as memory allows; at most ${USUAL_CONTEXT.toLocaleString("en-US")} on a CPU, 32,768 on a ` +
+      "GPU, where each sequence has cells of its own",
   ),
   keepAlive: row(
     "Models",

@@ -24,7 +24,7 @@ import { WorkLoop } from "./step/work-loop.ts";
 import type { PromptBuilder } from "./text/prompt-builder.ts";
 import { TokenQuestions } from "./text/token-questions.ts";
 import type { TextOwner } from "./text/tokenize-queue.ts";
-import { idleGpu, shortContext } from "./warnings.ts";
+import { idleGpu, longContext, shortContext } from "./warnings.ts";
 
 /** A loaded model that generates, and embeds where there is memory for it. */
 export class GeneratingEngine implements LoadedModel {
@@ -78,9 +78,8 @@ export class GeneratingEngine implements LoadedModel {
       plan.embedding === null ? null : openEmbedder(library, model, adapters, config, plan.embedding, run);
     this.#loop = new WorkLoop({ steps: this.#steps, embedder: this.#embedder, limits, now });
 
-    this.warnings = [...template.warnings, shortContext(config, model, plan), idleGpu(library)].filter(
-      (warning) => warning !== null,
-    );
+    const aboutContext = [shortContext(config, model, plan), longContext(plan, model)];
+    this.warnings = [...template.warnings, ...aboutContext, idleGpu(library)].filter((warning) => warning !== null);
     this.facts = factsOf(library, model, config, plan, {
       threads,
       cacheBytes: cacheBytes(plan, memory),

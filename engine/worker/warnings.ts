@@ -14,6 +14,12 @@ export function shortContext(config: EngineConfig, model: Model, plan: MemoryPla
   );
 }
 
+/** A context that only the option asks for. */
+export function longContext({ context }: MemoryPlan, { trainedContext }: Pick<Model, "trainedContext">): string | null {
+  if (context <= trainedContext) return null;
+  return `--context ${context} is more than the ${trainedContext} tokens that the model was trained for: longer prompts may give nonsense.`;
+}
+
 /** For a model that only embeds. */
 export function unusedTemplate({ chatTemplate }: EngineConfig): string | null {
   return chatTemplate === null ? null : `The chat template ${chatTemplate.path} has no effect: the model only embeds.`;

@@ -178,7 +178,9 @@ export class StepInvariants {
       ...lower.map(({ sequence: { tier } }) => {
         const ofKind = (peer: SimulatedSequence) => kind === "unified" || isDecode(peer) === decodes > 0;
         const peers = ready.filter((peer) => peer.tier === tier && ofKind(peer));
-        return 5 + (peers.some(isDecode) ? 1 : Math.min(16, chunkable(peers[0]!), stepTokens));
+        const prompt = peers.find((peer) => !isDecode(peer));
+        const isChunk = prompt !== undefined && (tier === "batch" || !peers.some(isDecode));
+        return 5 + (isChunk ? Math.min(16, chunkable(prompt), stepTokens) : 1);
       }),
     );
     assert.ok(predictedMs <= Math.max(batchStepMs ?? (cheapest <= 25 ? 25 : 2 * cheapest), cheapest));

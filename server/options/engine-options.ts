@@ -125,7 +125,7 @@ export const ENGINE_OPTIONS = {
     null,
     "Maximum milliseconds of a step with only flex and batch work, and so of the delay that it adds to an online request. " +
       "The smallest possible step may take longer.",
-    "25, or 40 % of --slo-ttft-ms if that is less; twice the cheapest step if that takes longer than 25, within the 40 %",
+    "5 % of --slo-ttft-ms, at least 25; twice the cheapest step if that takes longer; at most 40 % of --slo-ttft-ms",
   ),
   engineTimeout: row(
     "Engine",

@@ -26,8 +26,12 @@ const TIMEOUT_SHARE = 1 / 4;
 /** Least share of each cycle that prompts get beside streams, under any objective: prompts end in bounded time. */
 export const PROMPT_SHARE = 1 / 2;
 
-/** The default of batch-step-ms: these milliseconds, or this share of the objective for the first token if that is less. */
+/**
+ * The default of batch-step-ms: these milliseconds, or this share of the objective for the first token if that is more. A slow
+ * machine has a longer objective, and its decodes share little of a short step. Never past the second share.
+ */
 const BATCH_STEP_MS = 25;
+const BATCH_STEP_SHARE = 1 / 20;
 const TTFT_SHARE = 0.4;
 
 /** The limits of a step from the engine's settings and the current objectives. */
@@ -81,8 +85,8 @@ export function aloneMs(
   { ttftMs, batchStepMs }: Pick<PlanLimits, "ttftMs" | "batchStepMs">,
   overrun = 1,
 ): number {
-  const share = TTFT_SHARE * ttftMs;
-  const derived = Math.min(cheapestMs <= BATCH_STEP_MS ? BATCH_STEP_MS : 2 * cheapestMs, share);
+  const usual = Math.max(BATCH_STEP_MS, BATCH_STEP_SHARE * ttftMs);
+  const derived = Math.min(cheapestMs <= usual ? usual : 2 * cheapestMs, TTFT_SHARE * ttftMs);
   return Math.max(cheapestMs, (batchStepMs ?? derived) / overrun);
 }
 

@@ -36,7 +36,9 @@ export interface Circumstances {
  * | streams, in a step of prompts | the saved tax, within the objective, when that is worth a step |
  * | streams and online prompts, in a step between them | the same; in other steps of one kind nothing |
  *
- * A flex prompt precedes batch decodes, which would otherwise fill the cap for as long as they run.
+ * A flex prompt precedes batch decodes, which would otherwise fill the cap for as long as they run. Without online work a
+ * batch prompt does so too: a cap that has no room for its chunk beside one decode would otherwise run the lines one after the
+ * other, each decode in a step of its own.
  *
  * @param streamsMs predicted time of the next tokens of all online streams, in this step or in one of their own; for a step
  * between these and online prompts, with the shortest chunk of the prompts
@@ -52,10 +54,13 @@ export function planLowerTiers<S extends Sequence>(
   const savedMs = circumstances.savedMs - copiedMs;
   const ofKind = (sequence: S) => kind === null || isDecode(sequence) === (kind === "decodes");
   const tiers: LowerTier[] = overdue === "batch" ? ["batch", "flex"] : ["flex", "batch"];
-  const lower = tiers.flatMap((tier) => inOrder(running.filter((other) => other.tier === tier && ofKind(other))));
+  const online = running.filter(isOnline);
+  const lower = tiers.flatMap((tier) => {
+    const inTier = running.filter((other) => other.tier === tier && ofKind(other));
+    return inOrder(inTier, tier === "batch" && online.length === 0);
+  });
   const [first] = lower;
   if (first === undefined) return;
-  const online = running.filter(isOnline);
   const cheapestMs = draft.msWith(first, shortestChunk(first, draft, limits));
   const aloneCap = Math.max(cheapestMs, Math.min(limits.mostStepMs, aloneMs(cheapestMs, limits, overrun) - copiedMs));
   if (online.length === 0) {
@@ -82,10 +87,10 @@ export function planLowerTiers<S extends Sequence>(
 }
 
 /**
- * Decodes before prompts; prompts by arrival. Decodes by runs of consecutive ids, the longest first: a split cache computes a
+ * Decodes before prompts, unless prompts come first; prompts by arrival. Decodes by runs of consecutive ids, the longest first: a split cache computes a
  * run in one pass, and where not all fit, as few runs as possible should be in the step.
  */
-function inOrder<S extends Sequence>(sequences: readonly S[]): S[] {
+function inOrder<S extends Sequence>(sequences: readonly S[], promptsFirst: boolean): S[] {
   const decodes = sequences.filter(isDecode).sort((a, b) => a.id - b.id);
   const runs: S[][] = [];
   for (const sequence of decodes) {
@@ -94,7 +99,8 @@ function inOrder<S extends Sequence>(sequences: readonly S[]): S[] {
     else runs.push([sequence]);
   }
   runs.sort((a, b) => b.length - a.length);
-  return [...runs.flat(), ...sequences.filter((sequence) => !isDecode(sequence))];
+  const prompts = sequences.filter((sequence) => !isDecode(sequence));
+  return promptsFirst ? [...prompts, ...runs.flat()] : [...runs.flat(), ...prompts];
 }
 
 /** Whether a flex prompt waits for a step between two of streams that the objective has room for: the tax is saved for it. */

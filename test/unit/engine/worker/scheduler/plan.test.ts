@@ -218,9 +218,19 @@ describe("lower tiers beside online work", () => {
 describe("lower tiers alone", () => {
   const batch = (count: number) => Array.from({ length: count }, (_, id) => left(1, id, "batch"));
 
+  test("a batch prompt precedes batch decodes: otherwise lines would run one after the other", () => {
+    // A decode and the shortest chunk do not fit together.
+    const slow = { ...FIT, o: 4, d: 8 };
+    const prompt = left(16, 5, "batch");
+    expect(counts([...batch(2), prompt], {}, { ...slow, p: 1.2 })).toEqual([[5, 16]]);
+    expect(counts([...batch(3), left(600, 5, "flex")], {}, slow).map(([id]) => id)).toEqual([5]);
+    expect(counts([left(1, 4, "flex"), ...batch(2), prompt], {}, FIT).map(([id]) => id)).toEqual([4, 5, 0, 1]);
+  });
+
   test.each<[string, Sequence[], Partial<PlanLimits>, Fit, number]>([
     ["25 ms of decodes", batch(40), {}, FIT, 25],
     ["40 % of the objective for the first token where that is less", batch(40), { ttftMs: 50 }, FIT, 20],
+    ["5 % of it where that is more", batch(40), { ttftMs: 600 }, FIT, 30],
     ["the option's value", batch(40), { batchStepMs: 40 }, FIT, 40],
     ["a chunk of a prompt: 15 / 0.2", [left(600, 0, "batch")], {}, FIT, 25],
     ["two of the cheapest steps where that is more than 25 ms", batch(40), {}, { ...FIT, o: 59 }, 99 + 20],

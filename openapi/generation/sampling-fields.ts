@@ -98,9 +98,11 @@ const STRUCTURED = "it is not supported; use response_format, json_schema or gra
 /** Fields of other servers that must not be ignored: they would change the result, or give clients access to the engine. */
 const refusedExtras = {
   chat_template: refusedField(
-    "a request cannot set it; --chat-template sets a model's template at the server's start.",
+    "it is not supported in requests; --chat-template sets a model's template at the server's start.",
   ),
-  chat_template_kwargs: refusedField("no template is rendered here; use /v1/chat/completions."),
+  chat_template_kwargs: refusedField(
+    "it is not supported here, where no template is rendered; use /v1/chat/completions.",
+  ),
   prompt_embeds: refusedField(ENGINE_FIELD),
   cache_salt: refusedField(ENGINE_FIELD),
   lora: refusedField(ENGINE_FIELD),

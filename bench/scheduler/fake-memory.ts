@@ -110,7 +110,7 @@ export class FakeMemory implements KvMemory {
 
   copy(sourceId: number, targetId: number, from: number, to: number): void {
     if (sourceId === targetId) return;
-    if (this.#options.reuse === "whole") throw new Error("The memory of an id is not copied to another one.");
+    if (this.#options.reuse === "whole") this.#copyPartial(sourceId, targetId, to);
     const source = this.#stream(sourceId);
     const target = this.#stream(targetId);
     if (source === target) {
@@ -133,6 +133,13 @@ export class FakeMemory implements KvMemory {
   canCut(id: number, length: number): boolean {
     const { window = null } = this.#options;
     return window !== null && this.#partial[id]!.first <= Math.max(0, length - window);
+  }
+
+  #copyPartial(source: number, target: number, to: number): void {
+    const state = this.#partial[source]!;
+    if (this.#options.kind === "split") throw new Error("The memory of an id is not copied to another one.");
+    if (to >= 0 && to !== state.length) throw new Error(`The state of id ${source} cannot be copied at ${to}.`);
+    this.#partial[target] = state;
   }
 
   #cutPartial(id: number, length: number): void {

@@ -91,7 +91,11 @@ export class PrefixCache {
     const worth = this.#whole ? !this.#isHeld(sequence) : this.shared(sequence) < computed;
     this.#running.delete(sequence);
     if (!this.#whole) this.#tree.remove(sequence);
-    if (!worth) return null;
+    return worth ? this.leave({ tokens, computed, scope }, id, passing) : null;
+  }
+
+  /** Adds an idle prefix at an id that has the computed tokens of a sequence. */
+  leave({ tokens, computed, scope }: Omit<CachedSequence, "id">, id: number, passing: boolean): CachedSequence {
     const idle: CachedSequence = { id, tokens: tokens.slice(0, computed), computed, scope };
     this.#idle.add(idle);
     if (passing) this.#passing.add(idle);
@@ -193,6 +197,15 @@ export class PrefixCache {
   /** Whether an idle prefix is worth a copy when its id is taken: not one of a batch line, unless a sequence waits for it. */
   isWanted(idle: CachedSequence): boolean {
     return !this.#passing.has(idle) || this.#isAwaited(idle);
+  }
+
+  /** Whether a waiting sequence other than this one begins with all computed tokens of a resident. */
+  isAwaitedByOthers(resident: CachedSequence, sequence: CachedSequence): boolean {
+    const own = this.#waiting.get(sequence);
+    if (own !== undefined) this.#awaited.remove(own);
+    const isAwaited = this.#awaited.match(resident, resident.computed).length === resident.computed;
+    if (own !== undefined) this.#awaited.add(own);
+    return isAwaited;
   }
 
   /** Whether a waiting sequence begins with more of it than other residents hold. */

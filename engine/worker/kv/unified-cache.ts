@@ -75,14 +75,16 @@ export class UnifiedCache implements KvCache {
     if (idle !== null && this.#account.unpinned(idle.id, length) > room - needed) return false;
     if (idle === null && needed > room) return false;
 
-    // The idle prefix becomes the new sequence when nothing of it would be lost, or when it would have to be evicted.
+    // The idle prefix becomes the new sequence when nothing of it would be lost, or when it would have to be evicted. Where
+    // states are reused as a whole, others can begin with it only while it is idle.
     const both = idle === null || this.#account.unpinned(idle.id, idle.computed) <= room - needed;
     const stays = idle === null || this.#freeIds.length > 0 || this.prefixes.first() !== idle;
-    const whole = idle !== null && (!this.#shares || idle.computed === length);
-    const id = both && stays && !whole ? this.#takeId(source) : null;
+    const isLost = idle !== null && (idle.computed > length || this.prefixes.isAwaitedByOthers(idle, sequence));
+    const isCut = idle !== null && !this.#shares && idle.computed > length;
+    const id = both && stays && !isCut && (idle === null || isLost) ? this.#takeId(source) : null;
     let found = length;
     if (id !== null) this.#share(source, id, length);
-    else if (idle !== null) found = this.#takeOver(idle, length);
+    else if (idle !== null) found = this.#takeOver(idle, length, isLost && idle.computed === length);
     else return false;
     this.#run(sequence, id ?? idle!.id, found, online);
     this.#makeRoom(needed + length - found, source);
@@ -115,7 +117,19 @@ export class UnifiedCache implements KvCache {
   }
 
   checkpoint(sequence: CachedSequence, online: boolean): boolean {
-    return this.prefixes.checkpoint(sequence, online, () => this.#memory.save(sequence.id));
+    return this.#leave(sequence, online) || this.prefixes.checkpoint(sequence, online, () => this.#memory.save(sequence.id));
+  }
+
+  /** Leaves the computed tokens of a running sequence as an idle prefix that shares its cells, for waiting ones. */
+  #leave(sequence: CachedSequence, online: boolean): boolean {
+    if (!this.prefixes.isAwaitedByOthers(sequence, sequence)) return false;
+    const id = this.#freeIds.pop();
+    if (id === undefined) return false;
+    this.#memory.copy(sequence.id, id, -1, -1);
+    this.#account.start(id, sequence.id, sequence.computed);
+    this.#account.rest(id);
+    this.prefixes.leave(sequence, id, !online);
+    return true;
   }
 
   settle(): void {}
@@ -176,9 +190,13 @@ export class UnifiedCache implements KvCache {
     this.#account.start(id, source?.id ?? -1, length);
   }
 
-  /** @returns the tokens that the new sequence has */
-  #takeOver(idle: CachedSequence, length: number): number {
-    if (idle.computed > length) this.prefixes.evict(idle, 0, () => this.#memory.save(idle.id), length);
+  /**
+   * @param isAwaited whether others begin with all of it
+   * @returns the tokens that the new sequence has
+   */
+  #takeOver(idle: CachedSequence, length: number, isAwaited: boolean): number {
+    const kept = isAwaited ? 0 : length;
+    if (idle.computed > kept) this.prefixes.evict(idle, 0, () => this.#memory.save(idle.id), kept);
     else this.prefixes.forget(idle);
     const left = this.prefixes.cut(idle, length);
     this.#account.cut(idle.id, left);

@@ -16,6 +16,8 @@ export const SLACK_BYTES = 256 * 1024 * 1024;
 const AGENT_CONTEXT = 24_576;
 /** The longest context of a split cache that was not asked for. */
 const LONGEST_SPLIT = 32_768;
+/** Ids for prefixes that sequences share where each id has a state. */
+const SHARED_STATES = 2;
 /** The share of the free memory for the cache, without a limit. */
 const CACHE_SHARE = 0.5;
 /** The share of the memory left beside weights and cache for embeddings, without a limit. */
@@ -89,7 +91,7 @@ export function planMemory(config: SizeOptions & Pick<EngineConfig, "memory">, f
       cells * facts.cellBytes,
       config.cells === null ? "--context" : "--context or raise --cells",
     );
-  const spare = facts.memory === "full" ? config.sequences : 0;
+  const spare = spareIds(config, facts, budget - cells * facts.cellBytes);
   return { kv: kind, context: longest, cells, ids: Math.min(MOST_IDS, config.sequences + spare) };
 }
 
@@ -109,6 +111,16 @@ function splitContext({ context, kv }: SizeOptions, { trainedContext, onGpu }: M
 function sharedCells({ context, sequences }: SizeOptions, { trainedContext }: MemoryFacts): number {
   const usual = pad(context ?? Math.min(trainedContext, USUAL_CONTEXT));
   return Math.max(usual * sequences, pad(context ?? trainedContext));
+}
+
+/**
+ * Ids of a unified cache for idle prefixes, besides those of sequences. Where each has a state, as many as there is memory for.
+ *
+ * @param left bytes beside the cells and the states of sequences
+ */
+function spareIds({ sequences }: SizeOptions, { memory, stateBytes }: MemoryFacts, left: number): number {
+  if (memory === "full") return sequences;
+  return SHARED_STATES * stateBytes <= left ? Math.min(SHARED_STATES, sequences - 1) : 0;
 }
 
 /** Bytes that the cells and states of a plan take. */

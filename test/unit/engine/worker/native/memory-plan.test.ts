@@ -108,9 +108,15 @@ describe("kind and size of the cache", () => {
       { kv: "split", context: 8192, cells: 262_144, ids: 32 },
     ],
     [
-      "memory that can't be copied: unified without ids for prefixes",
+      "memory that can't be cut: unified, with two ids for shared prefixes",
       {},
       { memory: "recurrent" },
+      { kv: "unified", context: 32_768, cells: 262_144, ids: 34 },
+    ],
+    [
+      "and with none where there is no memory for their states",
+      {},
+      { memory: "recurrent", stateBytes: 900 * MIB },
       { kv: "unified", context: 32_768, cells: 262_144, ids: 32 },
     ],
     [

@@ -136,8 +136,10 @@ describe.each([
     const slow = { ...setup, batchStepMs: 15, stateBytes: 2e7 };
     const simulation = prove(slow, arrivals);
     const without = prove({ ...slow, hostTokens: 0 }, arrivals);
-    // The chunk of the first prompt ends where the copy would have been made.
-    expect(simulation.steps).toBe(without.steps + 1);
+    // Ids share the cells of a unified cache, without a copy. Otherwise the chunk of the first prompt ends where the copy would
+    // have been made.
+    if (setup.kind === "unified") expect(simulation.steps).toBeLessThan(without.steps / 2);
+    else expect(simulation.steps).toBe(without.steps + 1);
   });
 
   test("prompts that waited for a copy without time for it have checkpoints in place", () => {

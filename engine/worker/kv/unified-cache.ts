@@ -117,7 +117,9 @@ export class UnifiedCache implements KvCache {
   }
 
   checkpoint(sequence: CachedSequence, online: boolean): boolean {
-    return this.#leave(sequence, online) || this.prefixes.checkpoint(sequence, online, () => this.#memory.save(sequence.id));
+    return (
+      this.#leave(sequence, online) || this.prefixes.checkpoint(sequence, online, () => this.#memory.save(sequence.id))
+    );
   }
 
   /** Leaves the computed tokens of a running sequence as an idle prefix that shares its cells, for waiting ones. */

@@ -32,6 +32,19 @@ function question(own: number, length = 3): number[] {
   return [...SHARED, ...Array.from({ length }, (_, i) => 20 + own + i)];
 }
 
+test("sequences share the cells of their prefix in a unified cache", () => {
+  const simulation = new Simulation({ ...UNIFIED, ids: 10 });
+  let most = 0;
+  const arrivals = Array.from({ length: 16 }, (_, i) => arrival(question(i, 100)));
+  simulation.run(arrivals, () => {
+    most = Math.max(most, simulation.cache.used);
+  });
+  // Their own tokens, and those of one that waits for its place.
+  expect(most).toBeLessThan(SHARED.length + 10 * 120);
+  expect(simulation.prefilled).toBeLessThanOrEqual(SHARED.length + 16 * (100 + 4));
+  expect(simulation.memory.loaded).toBe(0);
+});
+
 describe.each([
   ["unified", UNIFIED],
   ["split", SPLIT],

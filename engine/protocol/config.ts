@@ -177,6 +177,10 @@ export interface ModelFacts {
   templateFile: string | null;
   /** The format of its tool calls: one of `TOOL_FORMAT_NAMES`; empty where the model does not generate. */
   toolFormat: string;
+  /** False: requests with tools are refused. */
+  takesTools: boolean;
+  /** The tags around its reasoning; null where it has none, or its format has marks of its own. */
+  reasoningTags: { open: string; close: string } | null;
   /** False: the model only embeds, or ranks. */
   generates: boolean;
   /** Null: there is no memory for embeddings. */

@@ -57,7 +57,7 @@ export class EmbeddingEngine implements LoadedModel {
       config,
       { kv: "unified", context, cells, ids: 0 },
       {
-        ...{ threads, objectives, calibration: null, parkBytes: 0, fallback: false, toolFormat: "" },
+        ...{ threads, objectives, calibration: null, parkBytes: 0, template: null },
         cacheBytes: cells * memory.cellBytes,
         embedding: this.#embedder.facts,
       },

@@ -7,6 +7,7 @@ import { fileIdentity } from "./native/library/file-identity.ts";
 import type { Library } from "./native/library/library.ts";
 import type { MemoryPlan } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
+import type { ChatTemplate } from "./text/template/chat-template.ts";
 
 /** The properties of a loaded model, for the server. */
 export function factsOf(
@@ -22,14 +23,16 @@ export function factsOf(
     calibration: Calibration | null;
     objectives: Objectives;
     parkBytes: number;
-    fallback: boolean;
-    toolFormat: string;
+    /** Null for a model that does not generate. */
+    template: Pick<ChatTemplate, "fallback" | "toolFormat" | "toolRefusal" | "reasoningTags"> | null;
     embedding: EmbeddingFacts | null;
   },
 ): ModelFacts {
   const { description, architecture, parameters, bytes } = model;
   const adapters = config.adapters.map(({ path, scale }) => ({ name: basename(path), scale }));
   const backend = backendOf(model);
+  const { template } = found;
+  const tags = template?.reasoningTags ?? null;
   const files = [config.path, ...config.adapters.map(({ path }) => path)];
   const identity = [
     config.model,
@@ -66,9 +69,11 @@ export function factsOf(
     calibration: calibrationFacts(found.calibration),
     objectives: found.objectives,
     memory: model.memory,
-    chatTemplate: !found.fallback,
+    chatTemplate: template?.fallback !== true,
     templateFile: model.pooling === null ? (config.chatTemplate?.path ?? null) : null,
-    toolFormat: found.toolFormat,
+    toolFormat: template?.toolFormat.name ?? "",
+    takesTools: template !== null && template.toolRefusal === null,
+    reasoningTags: tags === null ? null : { open: tags.open, close: tags.close },
     generates: model.pooling === null,
     embedding: found.embedding,
     build: library.build,

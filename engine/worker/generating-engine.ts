@@ -86,8 +86,7 @@ export class GeneratingEngine implements LoadedModel {
       calibration: plan.calibration,
       objectives: { ttftMs: objectives.ttftMs, itlMs: objectives.itlMs },
       parkBytes: plan.parkBytes,
-      fallback: template.fallback,
-      toolFormat: template.toolFormat.name,
+      template,
       embedding: this.#embedder?.facts ?? null,
     });
   }

@@ -72,7 +72,11 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
       ["kind", `${facts.description} (${facts.architecture}, ${facts.parameters.toLocaleString("en-US")} parameters)`],
       ["context", `${count(facts.context)} tokens; trained for ${count(facts.trainedContext)}`],
       ["vocabulary", count(facts.vocabulary)],
-      ["tool calls", facts.toolFormat === "" ? "none" : facts.toolFormat],
+      ["tool calls", toolCallsText(facts)],
+      [
+        "reasoning",
+        facts.reasoningTags === null ? "no tags" : `${facts.reasoningTags.open} … ${facts.reasoningTags.close}`,
+      ],
       ["template", templateText(facts)],
       ["attention", `${facts.memory}: prefixes are reused ${reuseOf(facts.memory)}`],
       ["loaded in", `${(loadMs / 1000).toFixed(1)} s`],
@@ -94,6 +98,11 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
 /** The points at which requests reuse prefixes of each other's prompts. */
 export function reuseOf(memory: ModelFacts["memory"]): string {
   return memory === "full" ? "from any token on" : "at checkpoints";
+}
+
+function toolCallsText({ generates, takesTools, toolFormat }: ModelFacts): string {
+  if (!generates) return "none";
+  return takesTools ? toolFormat : "refused";
 }
 
 function templateText({ chatTemplate, templateFile }: ModelFacts): string {

@@ -44,6 +44,8 @@ export const FACTS: ModelFacts = {
   chatTemplate: true,
   templateFile: null,
   toolFormat: "hermes",
+  takesTools: true,
+  reasoningTags: null,
   generates: true,
   embedding: { pooling: "mean", width: 4, context: 2048 },
   build: "b1",

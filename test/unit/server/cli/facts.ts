@@ -28,6 +28,8 @@ export const FACTS: ModelFacts = {
   chatTemplate: true,
   templateFile: null,
   toolFormat: "hermes",
+  takesTools: true,
+  reasoningTags: null,
   generates: true,
   embedding: { pooling: "mean", width: 4, context: 2048 },
   build: "llama.cpp 1.2.3",

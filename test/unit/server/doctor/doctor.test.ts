@@ -57,13 +57,17 @@ describe("report", () => {
   });
 
   it.each([
-    ["the model's own", {}, "from the model file"],
-    ["ChatML", { chatTemplate: false }, "none; ChatML is used instead"],
-    ["the one of a file", { templateFile: "./own.jinja" }, "from ./own.jinja"],
-  ])("names the template: %s", (_, changed, shown) => {
+    ["the model's own template", {}, "template         from the model file"],
+    ["ChatML", { chatTemplate: false }, "template         none; ChatML is used instead"],
+    ["the template of a file", { templateFile: "./own.jinja" }, "template         from ./own.jinja"],
+    ["the format of calls", {}, "tool calls       hermes"],
+    ["that calls are refused", { takesTools: false }, "tool calls       refused"],
+    ["no tags of reasoning", {}, "reasoning        no tags"],
+    ["tags", { reasoningTags: { open: "<think>", close: "</think>" } }, "reasoning        <think> … </think>"],
+  ])("names %s", (_, changed, shown) => {
     const facts = { ...FACTS, ...changed };
     const lines = modelText({ model: "small", ok: true, facts, loadMs: 1, warnings: [] }, machine);
-    expect(lines).toContain(`  template         ${shown}`);
+    expect(lines).toContain(`  ${shown}`);
   });
 
   it("fails if one of the models failed", () => {

@@ -73,6 +73,7 @@ function extend(prefix: number, token: number): number {
  * tokens, each computed after exactly the tokens before it and in its own scope.
  */
 export class FakeMemory implements KvMemory {
+  readonly sharesStates: boolean;
   readonly #options: FakeMemoryOptions;
   readonly #streams: Stream[];
   readonly #copies: { source: Stream; target: Stream }[] = [];
@@ -86,6 +87,7 @@ export class FakeMemory implements KvMemory {
 
   constructor(options: FakeMemoryOptions) {
     this.#options = options;
+    this.sharesStates = options.kind === "unified" && (options.window ?? null) === null;
     this.#partial = new Array<PartialState>(options.ids).fill(NO_STATE);
     this.#streams = Array.from({ length: options.kind === "split" ? options.ids : 1 }, () => ({
       owners: Array.from({ length: options.cells }, () => new Set<number>()),
@@ -137,7 +139,7 @@ export class FakeMemory implements KvMemory {
 
   #copyPartial(source: number, target: number, to: number): void {
     const state = this.#partial[source]!;
-    if (this.#options.kind === "split") throw new Error("The memory of an id is not copied to another one.");
+    if (!this.sharesStates) throw new Error("The memory of an id is not copied to another one.");
     if (to >= 0 && to !== state.length) throw new Error(`The state of id ${source} cannot be copied at ${to}.`);
     this.#partial[target] = state;
   }

@@ -101,4 +101,17 @@ describe.each(Object.keys(KINDS))("%s memory", (model) => {
     const found = await Promise.all(prompts.map(cached));
     expect(found.filter((tokens) => tokens < prefix.length - 4)).toHaveLength(1);
   });
+
+  test("the prompts that share a long prefix have cells of their own", async () => {
+    const prefix = Array.from({ length: 1500 }, (_, i) => 4 + ((31 * i + ((i * i) % 19)) % 470));
+    const prompts = Array.from({ length: 8 }, (_, i) => [
+      ...prefix,
+      ...Array.from({ length: 50 }, (_, j) => 5 + i * 50 + j),
+    ]);
+    const together = await Promise.all(prompts.map(run));
+    expect(together.filter(({ usage }) => usage!.prompt_tokens_details!.cached_tokens! < prefix.length)).toHaveLength(
+      1,
+    );
+    expect(together[3]!.choices[0]!.text).toBe((await run(prompts[3]!)).choices[0]!.text);
+  });
 });

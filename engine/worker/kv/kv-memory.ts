@@ -1,5 +1,10 @@
 /** llama.cpp's memory of one context; −1 stands for the start or the end of an id. Called between steps only. */
 export interface KvMemory {
+  /**
+   * Whether ids may share cells where states are reused as a whole. Not those of windows: llama.cpp frees a cell behind a
+   * window only while one id holds it, so that shared ones would fill the cells of windows.
+   */
+  readonly sharesStates: boolean;
   remove(id: number, from: number, to: number): void;
   copy(source: number, target: number, from: number, to: number): void;
   /** Whether a copy that the next decode makes reads or writes an id. Until then its state can be neither saved nor loaded. */

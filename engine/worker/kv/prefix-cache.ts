@@ -88,7 +88,7 @@ export class PrefixCache {
    */
   end(sequence: CachedSequence, passing: boolean): CachedSequence | null {
     const { id, tokens, computed, scope } = sequence;
-    const worth = this.#whole ? !this.#isHeld(sequence) : this.shared(sequence) < computed;
+    const worth = this.#whole ? !this.holds(sequence) : this.shared(sequence) < computed;
     this.#running.delete(sequence);
     if (!this.#whole) this.#tree.remove(sequence);
     return worth ? this.leave({ tokens, computed, scope }, id, passing) : null;
@@ -103,8 +103,8 @@ export class PrefixCache {
     return idle;
   }
 
-  /** True where an idle prefix has exactly the computed tokens of a sequence, or the sequence has none. */
-  #isHeld({ tokens, computed, scope }: CachedSequence): boolean {
+  /** True where an idle prefix has exactly the computed tokens of a sequence, or the sequence has none; asked where states are reused as a whole. */
+  holds({ tokens, computed, scope }: CachedSequence): boolean {
     return this.#tree.matchWhole({ tokens, scope }, computed).length === computed;
   }
 

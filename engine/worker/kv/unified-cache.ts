@@ -27,8 +27,11 @@ export class UnifiedCache implements KvCache {
   readonly #memory: KvMemory;
   readonly #account: CellAccount;
   readonly #reserved: number;
-  /** True where two ids may hold the same cells. */
+  /** True where any first tokens of an id can be shared, and where its whole state can. */
   readonly #shares: boolean;
+  readonly #sharesStates: boolean;
+  /** Idle prefixes that were left for others. */
+  readonly #left = new WeakSet<CachedSequence>();
   readonly #freeIds: number[];
   /** Running sequences of lower tiers. */
   readonly #lower = new Set<CachedSequence>();
@@ -39,6 +42,7 @@ export class UnifiedCache implements KvCache {
     this.cells = options.cells;
     this.#reserved = options.reserved;
     this.#shares = options.reuse === "parts";
+    this.#sharesStates = !this.#shares && memory.sharesStates;
     this.#account = new CellAccount(options.cells);
     this.#freeIds = Array.from({ length: options.ids }, (_, i) => options.ids - 1 - i);
   }
@@ -79,13 +83,18 @@ export class UnifiedCache implements KvCache {
     // states are reused as a whole, others can begin with it only while it is idle.
     const both = idle === null || this.#account.unpinned(idle.id, idle.computed) <= room - needed;
     const stays = idle === null || this.#freeIds.length > 0 || this.prefixes.first() !== idle;
-    const isLost = idle !== null && (idle.computed > length || this.prefixes.isAwaitedByOthers(idle, sequence));
+    const isLost = idle !== null && (idle.computed > length || this.#isForOthers(idle, sequence));
     const isCut = idle !== null && !this.#shares && idle.computed > length;
     const id = both && stays && !isCut && (idle === null || isLost) ? this.#takeId(source) : null;
     let found = length;
     if (id !== null) this.#share(source, id, length);
     else if (idle !== null) found = this.#takeOver(idle, length, isLost && idle.computed === length);
     else return false;
+    // A cut that failed leaves nothing, and the cells that other ids hold too are not freed by it.
+    if (missing + length - found > this.#room) {
+      this.#free(idle!.id);
+      return false;
+    }
     this.#run(sequence, id ?? idle!.id, found, online);
     this.#makeRoom(needed + length - found, source);
     // Cells are reserved for the whole prompt: later starts would otherwise take them.
@@ -124,14 +133,22 @@ export class UnifiedCache implements KvCache {
 
   /** Leaves the computed tokens of a running sequence as an idle prefix that shares its cells, for waiting ones. */
   #leave(sequence: CachedSequence, online: boolean): boolean {
-    if (!this.prefixes.isAwaitedByOthers(sequence, sequence)) return false;
+    if (!this.#sharesStates || !this.prefixes.isAwaitedByOthers(sequence, sequence)) return false;
+    if (this.prefixes.holds(sequence)) return true;
+    const first = this.prefixes.first();
+    if (this.#freeIds.length === 0 && first !== null && !this.prefixes.isWanted(first)) this.#drop(first);
     const id = this.#freeIds.pop();
     if (id === undefined) return false;
     this.#memory.copy(sequence.id, id, -1, -1);
     this.#account.start(id, sequence.id, sequence.computed);
     this.#account.rest(id);
-    this.prefixes.leave(sequence, id, !online);
+    this.#left.add(this.prefixes.leave(sequence, id, !online));
     return true;
+  }
+
+  /** Whether all of an idle prefix is to stay when a sequence begins with it. Others would have to compute it again. */
+  #isForOthers(idle: CachedSequence, sequence: CachedSequence): boolean {
+    return this.#sharesStates && (this.#left.has(idle) || this.prefixes.isAwaitedByOthers(idle, sequence));
   }
 
   settle(): void {}
@@ -193,11 +210,11 @@ export class UnifiedCache implements KvCache {
   }
 
   /**
-   * @param isAwaited whether others begin with all of it
+   * @param isForOthers whether others may begin with all of it
    * @returns the tokens that the new sequence has
    */
-  #takeOver(idle: CachedSequence, length: number, isAwaited: boolean): number {
-    const kept = isAwaited ? 0 : length;
+  #takeOver(idle: CachedSequence, length: number, isForOthers: boolean): number {
+    const kept = isForOthers ? 0 : length;
     if (idle.computed > kept) this.prefixes.evict(idle, 0, () => this.#memory.save(idle.id), kept);
     else this.prefixes.forget(idle);
     const left = this.prefixes.cut(idle, length);

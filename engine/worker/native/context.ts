@@ -84,7 +84,7 @@ export class Context {
     adapters.apply(library.llama, pointer);
     this.#vocabulary = model.vocabulary.size;
     this.#gpu = model.devices.some((device) => device.kind === "gpu");
-    this.memory = new NativeMemory(library.llama, pointer, plan.kv === "split", model.window);
+    this.memory = new NativeMemory(library.llama, pointer, plan.kv === "split", model);
     this.sequenceCells = library.llama.llama_n_ctx_seq(pointer);
     this.batch = new DecodeBatch(config.stepTokens);
   }

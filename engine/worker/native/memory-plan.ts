@@ -114,13 +114,16 @@ function sharedCells({ context, sequences }: SizeOptions, { trainedContext }: Me
 }
 
 /**
- * Ids of a unified cache for idle prefixes, besides those of sequences. Where each has a state, as many as there is memory for.
+ * Ids of a unified cache for idle prefixes, besides those of sequences. Where each has a state, none without memory for all.
  *
  * @param left bytes beside the cells and the states of sequences
  */
 function spareIds({ sequences }: SizeOptions, { memory, stateBytes }: MemoryFacts, left: number): number {
   if (memory === "full") return sequences;
-  return SHARED_STATES * stateBytes <= left ? Math.min(SHARED_STATES, sequences - 1) : 0;
+  // Cells of windows are not shared.
+  if (memory === "sliding-window") return 0;
+  const spare = Math.min(SHARED_STATES, sequences - 1);
+  return spare * stateBytes <= left ? spare : 0;
 }
 
 /** Bytes that the cells and states of a plan take. */
@@ -149,7 +152,8 @@ export function memoryNeeds(config: SizeOptions, facts: MemoryFacts, embeddingBy
   const least = kv === "split" ? usual * sequences : cells === null ? usual : pad(cells);
   const states = config.sequences * facts.stateBytes;
   const bytes = (cells: number) => besideWeights(facts, cells * facts.cellBytes + states);
-  return { least: bytes(least), wanted: bytes(wanted) + Math.ceil(embeddingBytes), free: facts.freeBytes };
+  const shared = splits ? 0 : spareIds(config, facts, Number.POSITIVE_INFINITY) * facts.stateBytes;
+  return { least: bytes(least), wanted: bytes(wanted) + shared + Math.ceil(embeddingBytes), free: facts.freeBytes };
 }
 
 /** The same for a model without a cache, which only embeds. */

@@ -90,6 +90,11 @@ export class Model {
     return this.#llama.llama_model_n_swa(this.pointer);
   }
 
+  /** Whether any layer has a sliding window. */
+  get hasWindows(): boolean {
+    return this.#llama.llama_model_n_swa(this.pointer) > 0;
+  }
+
   get heads(): number {
     return this.#llama.llama_model_n_head(this.pointer);
   }

@@ -1,5 +1,6 @@
 import type { Llama } from "./library/bindings.ts";
 import type { Pointer } from "./library/structs.ts";
+import type { Model } from "./model.ts";
 
 /** Flags of the functions for states (llama.h). */
 const WHOLE = 0;
@@ -12,6 +13,7 @@ const PARTIAL_ONLY = 1;
  * can be neither saved nor loaded.
  */
 export class NativeMemory {
+  readonly sharesStates: boolean;
   readonly #llama: Llama;
   readonly #context: Pointer;
   readonly #memory: Pointer;
@@ -22,9 +24,15 @@ export class NativeMemory {
 
   /**
    * @param streams whether every id has cells of its own
-   * @param window Model.window
+   * @param model its windows
    */
-  constructor(llama: Llama, context: Pointer, streams: boolean, window: number | null) {
+  constructor(
+    llama: Llama,
+    context: Pointer,
+    streams: boolean,
+    { window, hasWindows }: Pick<Model, "window" | "hasWindows">,
+  ) {
+    this.sharesStates = !streams && !hasWindows;
     this.#llama = llama;
     this.#context = context;
     this.#memory = llama.llama_get_memory(context);

@@ -1,4 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { FakeMemory, hostMemory } from "../../../../../bench/scheduler/fake-memory.ts";
+import type { CachedSequence } from "../../../../../engine/worker/kv/cached-sequence.ts";
+import { UnifiedCache } from "../../../../../engine/worker/kv/unified-cache.ts";
 import { DrivenCache, text } from "./driven-cache.ts";
 
 describe("unified cache", () => {
@@ -72,6 +75,17 @@ describe("unified cache", () => {
   });
 });
 
+test("a prefix in which any sequence may begin takes no id beside the one that continues it", () => {
+  const driven = new DrivenCache("unified", 2, 400);
+  driven.visit(text(2, 20));
+  driven.visit(text(1, 20));
+  const waiting = (last: number) => ({ id: -1, tokens: [...text(1, 20), last], computed: 0, scope: "" });
+  driven.cache.prefixes.announce(waiting(7));
+  driven.start([...text(1, 20), 8]);
+  expect(driven.cache.reusable(waiting(7), true)).toBe(20);
+  expect(driven.cache.reusable({ ...waiting(7), tokens: [...text(2, 20), 7] }, true)).toBe(20);
+});
+
 describe("two tiers in a unified cache", () => {
   test("lower tiers leave the reserved cells free, except their first sequence", () => {
     const driven = new DrivenCache("unified", 8, 400, 0, 100);
@@ -103,4 +117,55 @@ test("a state saved without a shared beginning is restored beside it", () => {
   expect(driven.visit([...text(1, 60), ...text(2, 30), 5])).toBe(90);
   expect(driven.memory.loaded).toBe(30);
   running?.end();
+});
+
+describe("states that are reused as a whole", () => {
+  function make(ids: number) {
+    const memory = new FakeMemory({ kind: "unified", ids, cells: 400, reuse: "whole" });
+    const host = hostMemory(1000, "whole");
+    host.copies.allow({ online: Number.POSITIVE_INFINITY, lower: Number.POSITIVE_INFINITY });
+    const cache = new UnifiedCache(memory, host, { ids, cells: 400, reserved: 0, reuse: "whole" });
+    const compute = (sequence: CachedSequence, count: number) => {
+      memory.decode([{ sequence, count }]);
+      sequence.computed += count;
+    };
+    return { memory, cache, compute };
+  }
+
+  function prompt(...parts: number[][]): CachedSequence {
+    return { id: -1, tokens: parts.flat(), computed: 0, scope: "" };
+  }
+
+  test("two sequences at the same checkpoint leave one idle prefix", () => {
+    const { cache, compute } = make(6);
+    const running = [prompt(text(1, 100), [1]), prompt(text(1, 100), [2])];
+    for (const sequence of running) {
+      cache.place(sequence, true);
+      compute(sequence, 100);
+    }
+    cache.prefixes.announce(prompt(text(1, 100), [3]));
+    for (const sequence of running) expect(cache.checkpoint(sequence, true)).toBe(true);
+    expect(cache.idle.count).toBe(1);
+  });
+
+  test("a sequence waits when the cut of its prefix fails and others hold the cells of that too", () => {
+    const { memory, cache, compute } = make(6);
+    const first = prompt(text(1, 100), text(2, 100));
+    const second = prompt(text(1, 100), [5]);
+    cache.place(first, true);
+    compute(first, 100);
+    cache.prefixes.announce(second);
+    cache.checkpoint(first, true);
+    cache.place(second, true);
+    cache.prefixes.withdraw(second);
+    compute(first, 50);
+    cache.prefixes.inPlace.take(first, true, false);
+    compute(first, 50);
+    cache.release(first, false);
+    memory.loadPartial = () => false;
+    const changed = prompt(text(1, 100), text(2, 50), text(3, 150));
+    expect(cache.reusable(changed, true)).toBe(150);
+    expect(cache.place(changed, true)).toBe(false);
+    expect(cache.idle.count).toBe(1);
+  });
 });

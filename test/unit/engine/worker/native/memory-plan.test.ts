@@ -120,6 +120,12 @@ describe("kind and size of the cache", () => {
       { kv: "unified", context: 32_768, cells: 262_144, ids: 32 },
     ],
     [
+      "and with none for windows, whose cells are not shared",
+      {},
+      { memory: "sliding-window" },
+      { kv: "unified", context: 32_768, cells: 262_144, ids: 32 },
+    ],
+    [
       "at most 256 ids",
       { kv: "unified", sequences: 200, context: 256 },
       {},
@@ -211,6 +217,14 @@ describe("a model with recurrent layers", () => {
     expect(plan(limit, hybrid).cells).toBe((96 * MIB) / FACTS.cellBytes);
     expect(() => plan({ memory: 500 * MIB + SLACK_BYTES + 300 * MIB }, hybrid)).toThrow("lower --sequences");
     expect(plan({ ...limit, sequences: 20 }, hybrid).cells).toBe((216 * MIB) / FACTS.cellBytes);
+  });
+
+  test("has ids for shared prefixes within the memory that it wants", () => {
+    for (const sequences of [1, 2, 32]) {
+      const known = { ...FACTS, ...hybrid };
+      const { wanted } = memoryNeeds({ ...ASKED, sequences }, known, 0);
+      expect(plan({ sequences, memory: wanted }, hybrid).ids).toBe(sequences + Math.min(2, sequences - 1));
+    }
   });
 
   test("has any context where no layer attends", () => {

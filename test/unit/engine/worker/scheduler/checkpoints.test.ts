@@ -45,6 +45,27 @@ test("sequences share the cells of their prefix in a unified cache", () => {
   expect(simulation.memory.loaded).toBe(0);
 });
 
+test("a prefix that sequences shared is there for later ones", () => {
+  const simulation = new Simulation({ ...UNIFIED, ids: 10 });
+  const burst = () => Array.from({ length: 4 }, (_, i) => arrival(question(i, 100), { at: simulation.steps }));
+  simulation.run(burst());
+  simulation.run(burst().map((one, i) => ({ ...one, prompt: question(40 + i, 100) })));
+  expect(simulation.sequences.map(({ cached }) => cached)).toEqual([0, ...Array(7).fill(SHARED.length)]);
+});
+
+test("idle prefixes of ended lines leave an id for the prefix that the lines of another batch share", () => {
+  const simulation = new Simulation({ ...UNIFIED, ids: 10 });
+  const lines = (other: number) =>
+    Array.from({ length: 16 }, (_, i) => {
+      const prompt = question(i, 100).map((token) => other - token);
+      return arrival(prompt, { at: simulation.steps, tier: "batch" });
+    });
+  simulation.run(lines(200));
+  simulation.run(lines(400));
+  expect(simulation.memory.loaded).toBe(0);
+  expect(simulation.prefilled).toBeLessThanOrEqual(2 * (SHARED.length + 16 * (100 + 4)));
+});
+
 describe.each([
   ["unified", UNIFIED],
   ["split", SPLIT],
@@ -296,12 +317,13 @@ describe.each([
       stateBytes: fc.constantFrom(0, 1e10),
       window: fc.constantFrom(null, 8, 40),
       reserved: fc.nat(2),
+      spare: fc.nat(setup.kind === "split" ? 0 : 3),
     });
     fc.assert(
       fc.property(options, fc.array(arrivals, { minLength: 1, maxLength: 40 }), (chosen, all) => {
         const reserved = Math.min(chosen.reserved, chosen.sequences - 1);
         const cells = setup.kind === "split" ? 200 : chosen.cells;
-        prove({ ...setup, ...chosen, reserved, cells, ids: chosen.sequences }, all);
+        prove({ ...setup, ...chosen, reserved, cells, ids: chosen.sequences + chosen.spare }, all);
       }),
       { numRuns: 60 },
     );

@@ -15,6 +15,7 @@ import { LIMITS } from "./plan-rig.ts";
 const NO_MEMORY: KvMemory = {
   remove: () => {},
   copy: () => {},
+  sharesStates: true,
   canCut: () => false,
   moving: () => false,
   save: () => null,

@@ -97,6 +97,7 @@ export interface ComputedStep {
 const NO_MEMORY: KvMemory = {
   remove: () => {},
   copy: () => {},
+  sharesStates: true,
   canCut: () => false,
   moving: () => false,
   save: () => null,

@@ -14,6 +14,8 @@ export interface Circumstances {
   kind: StepKind | null;
   /** A lower tier that was skipped for so long that it precedes the other; one flex sequence is then computed past the tax. */
   overdue: LowerTier | null;
+  /** Whether batch prompts precede batch decodes where no online work runs. */
+  promptsFirst: boolean;
   /** True when the step is of lower tiers alone although streams and online prompts run (LowerTierStep). */
   between: boolean;
   /** Milliseconds of a step of lower tiers alone since the last step of streams: a part of the gap between two tokens. */
@@ -38,7 +40,7 @@ export interface Circumstances {
  *
  * A flex prompt precedes batch decodes, which would otherwise fill the cap for as long as they run. Without online work a
  * batch prompt does so too: a cap that has no room for its chunk beside one decode would otherwise run the lines one after the
- * other, each decode in a step of its own.
+ * other, each decode in a step of its own. Decodes that were skipped for several steps precede the prompts of one.
  *
  * @param streamsMs predicted time of the next tokens of all online streams, in this step or in one of their own; for a step
  * between these and online prompts, with the shortest chunk of the prompts
@@ -50,14 +52,14 @@ export function planLowerTiers<S extends Sequence>(
   streamsMs: number,
   circumstances: Circumstances,
 ): void {
-  const { kind, overdue, between, lowerMs, copiedMs, overrun } = circumstances;
+  const { kind, overdue, promptsFirst, between, lowerMs, copiedMs, overrun } = circumstances;
   const savedMs = circumstances.savedMs - copiedMs;
   const ofKind = (sequence: S) => kind === null || isDecode(sequence) === (kind === "decodes");
   const tiers: LowerTier[] = overdue === "batch" ? ["batch", "flex"] : ["flex", "batch"];
   const online = running.filter(isOnline);
   const lower = tiers.flatMap((tier) => {
     const inTier = running.filter((other) => other.tier === tier && ofKind(other));
-    return inOrder(inTier, tier === "batch" && online.length === 0);
+    return inOrder(inTier, promptsFirst && tier === "batch" && online.length === 0);
   });
   const [first] = lower;
   if (first === undefined) return;
@@ -87,8 +89,8 @@ export function planLowerTiers<S extends Sequence>(
 }
 
 /**
- * Decodes before prompts, unless prompts come first; prompts by arrival. Decodes by runs of consecutive ids, the longest first: a split cache computes a
- * run in one pass, and where not all fit, as few runs as possible should be in the step.
+ * Decodes before prompts, unless prompts come first; prompts by arrival. Decodes by runs of consecutive ids, the longest
+ * first: a split cache computes a run in one pass, and where not all fit, as few runs as possible should be in the step.
  */
 function inOrder<S extends Sequence>(sequences: readonly S[], promptsFirst: boolean): S[] {
   const decodes = sequences.filter(isDecode).sort((a, b) => a.id - b.id);

@@ -51,7 +51,8 @@ export class StepPlanner<S extends Sequence> {
     const overdue = this.#starvation.overdue(running);
     const { lowerMs } = this.#lowerStep;
     const savedMs = this.#savedTax.ms(hasTier(running, "flex"));
-    const circumstances = { overdue, lowerMs, copiedMs, savedMs, overrun };
+    const { promptsFirst } = this.#starvation;
+    const circumstances = { overdue, promptsFirst, lowerMs, copiedMs, savedMs, overrun };
     // Flex that was skipped for long is added to a step of online work instead.
     this.#between = overdue !== "flex" && this.#lowerStep.isDue(running, waiting);
     if (this.#between) {

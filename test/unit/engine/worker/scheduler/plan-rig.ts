@@ -13,10 +13,11 @@ export const LIMITS: PlanLimits = {
   batchStepMs: null,
   mostStepMs: 30_000,
 };
-/** Steps of both kinds, no overdue tier, no copies and no saved tax. */
+/** Steps of both kinds, no overdue tier, batch prompts first, no copies and no saved tax. */
 export const PLAIN: Circumstances = {
   kind: null,
   overdue: null,
+  promptsFirst: true,
   between: false,
   lowerMs: 0,
   copiedMs: 0,

@@ -75,3 +75,14 @@ test("flex preempts batch except for a quarter, and computed tokens are kept", (
   // Each prompt once; preempted sequences computed again only the one token that was due.
   expect(simulation.prefilled).toBe(20 * 3);
 });
+
+test("lines of one token each do not keep a batch decode from its steps", () => {
+  const simulation = new Simulation({ ...SETUP, kind: "unified", batchStepMs: 20 });
+  const lines = Array.from({ length: 200 }, (_, i) => {
+    const prompt = Array.from({ length: 40 }, (_, token) => 10_000 + 100 * i + token);
+    return { ...distinctRequest("batch", 0, 1), prompt };
+  });
+  const [made] = tokens(simulation, [distinctRequest("batch", 0, 20), ...lines]);
+  const gaps = made!.slice(1).map((step, i) => step - made![i]!);
+  expect(Math.max(...gaps)).toBeLessThanOrEqual(9);
+});

@@ -49,9 +49,10 @@ export interface KvCache {
   release(sequence: CachedSequence, passing: boolean): void;
 
   /**
-   * Copies the state of a placed sequence to host memory, if that pays: others may start with its computed tokens.
+   * Keeps the computed tokens of a placed sequence for others that start with them: as an idle prefix that shares its cells, or
+   * as a copy in host memory if that pays.
    *
-   * @returns whether it is there now
+   * @returns whether they are kept
    */
   checkpoint(sequence: CachedSequence, online: boolean): boolean;
 

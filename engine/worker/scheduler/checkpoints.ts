@@ -13,13 +13,13 @@ const SHORTEST_IN_PLACE = 64;
  * tokens that open the answer; the same prompt again needs one token to compute.
  */
 const SHORTEST_TAIL = 4;
-/** Prompts that are remembered: a prefix that two of them have in common is copied for the third. */
+/** Prompts that are remembered: a prefix that two of them have in common is kept for the third. */
 const MOST_PROMPTS = 64;
 
 /**
- * Positions at which the states of running sequences are copied to host memory, for models whose prefixes are reused as a whole
- * alone. A chunk ends at the next one. Positions are where a prompt parts from one that waits, or from an earlier one, and
- * shortly before its end.
+ * Positions at which the states of running sequences are kept, for models whose prefixes are reused as a whole alone. A chunk
+ * ends at the next one. Positions are where a prompt parts from one that waits, or from an earlier one, and shortly before its
+ * end.
  *
  * Where a copy of the whole state takes too long, or has no room, the part that cannot be cut is copied instead: the next turn
  * of the chat can then start there, at the same id. Such copies are also made during long prompts, so that a history that was

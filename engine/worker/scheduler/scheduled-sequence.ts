@@ -1,11 +1,11 @@
 import type { CachedSequence } from "../kv/cached-sequence.ts";
 import type { Tiered } from "./tiers.ts";
 
-/** A position at which the state of a sequence is copied to host memory. */
+/** A position at which the state of a sequence is kept for prompts that come later. */
 export interface Checkpoint {
-  /** The number of computed tokens after which the copy is made: a chunk ends there. */
+  /** The number of computed tokens after which it is kept: a chunk ends there. */
   readonly position: number;
-  /** Whether other sequences can start with the copy; otherwise it only lets the sequence's own id be cut there. */
+  /** Whether other sequences can start there; otherwise only the sequence's own id can be cut there. */
   readonly isShared: boolean;
 }
 

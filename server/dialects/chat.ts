@@ -1,18 +1,13 @@
-import type { FinishReason, ToolCallDelta } from "../../engine/protocol/output.ts";
-import { type ChatResponse, chatRequest } from "../../openapi/generation/chat.ts";
-import type { Usage } from "../../openapi/generation/usage.ts";
+import { chatRequest } from "../../openapi/generation/chat.ts";
 import { validate } from "../../openapi/generation/validate.ts";
 import { ignoredNames } from "../../openapi/ignored-fields.ts";
-import type { Unwritten } from "../../openapi/json/json-pieces.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { chatSubmission, tierOf } from "../generation/engine-request.ts";
 import type { Dialect } from "../generation/generation-endpoint.ts";
-import type { WholeChoice, WholeToolCall } from "../generation/output/body-sink.ts";
-import type { AnswerIdentity, ChunkFormat, TextDelta } from "../generation/output/chunk-format.ts";
 import type { GenerationRequest } from "../generation/request.ts";
 import { unusedSamplerFields } from "../generation/unused-samplers.ts";
 import { toolChoice } from "../grammar/tool-choice.ts";
-import { chatLogprobs, lateChatLogprobs } from "./chat-logprobs.ts";
+import { ChatChunks, chatCompletion } from "./chat-response.ts";
 
 /** POST /v1/chat/completions. */
 export function chatDialect(limits: RequestLimits): Dialect {
@@ -37,78 +32,4 @@ export function chatReader(limits: RequestLimits): (body: unknown) => Generation
       whole: chatCompletion,
     };
   };
-}
-
-function chatCompletion(
-  identity: AnswerIdentity,
-  choices: readonly WholeChoice[],
-  usage: Usage,
-): Unwritten<ChatResponse> {
-  return {
-    id: identity.id,
-    object: "chat.completion",
-    created: identity.created,
-    model: identity.model,
-    choices: choices.map(({ text, reasoning, calls, finish, logprobs }, index) => ({
-      index,
-      message: {
-        role: "assistant",
-        content: text === "" && calls.length > 0 ? null : text,
-        refusal: null,
-        ...(reasoning !== "" && { reasoning_content: reasoning }),
-        ...(calls.length > 0 && { tool_calls: calls.map(toolCall) }),
-      },
-      logprobs: logprobs === null ? null : lateChatLogprobs(logprobs),
-      finish_reason: finish,
-    })),
-    usage,
-    service_tier: identity.tier,
-    system_fingerprint: identity.fingerprint,
-  };
-}
-
-function toolCall({ id, name, arguments: args }: WholeToolCall) {
-  return { id, type: "function" as const, function: { name, arguments: args } };
-}
-
-/** Events of type chat.completion.chunk. */
-export class ChatChunks implements ChunkFormat {
-  readonly #head: string;
-  readonly #tail: string;
-
-  constructor({ id, created, model, tier, fingerprint }: AnswerIdentity, includeUsage: boolean) {
-    const common = { id, object: "chat.completion.chunk", created, model, service_tier: tier };
-    const fields = JSON.stringify({ ...common, system_fingerprint: fingerprint }).slice(0, -1);
-    this.#head = `data: ${fields},"choices":[`;
-    this.#tail = includeUsage ? `],"usage":null}\n\n` : "]}\n\n";
-  }
-
-  first(choice: number): string {
-    return this.#chunk(choice, `{"role":"assistant","content":""}`, "null", "null");
-  }
-
-  delta(choice: number, { text, reasoning, toolCalls = [], logprobs = [] }: TextDelta): string {
-    const thought = reasoning === "" ? "" : `"reasoning_content":${JSON.stringify(reasoning)}`;
-    const said = text === "" ? "" : `"content":${JSON.stringify(text)}`;
-    const called = toolCalls.length === 0 ? "" : `"tool_calls":${JSON.stringify(toolCalls.map(callDelta))}`;
-    const known = logprobs.length === 0 ? "null" : JSON.stringify(chatLogprobs(logprobs));
-    return this.#chunk(choice, `{${[thought, said, called].filter(Boolean).join()}}`, known, "null");
-  }
-
-  last(choice: number, reason: FinishReason): string {
-    return this.#chunk(choice, "{}", "null", `"${reason}"`);
-  }
-
-  usage(usage: Usage): string {
-    return `${this.#head}],"usage":${JSON.stringify(usage)}}\n\n`;
-  }
-
-  #chunk(choice: number, delta: string, logprobs: string, reason: string): string {
-    return `${this.#head}{"index":${choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":${reason}}${this.#tail}`;
-  }
-}
-
-function callDelta({ index, id, name, arguments: args }: ToolCallDelta) {
-  if (id === undefined) return { index, function: { arguments: args } };
-  return { index, id, type: "function", function: { name, arguments: args } };
 }

@@ -1,17 +1,12 @@
-import type { FinishReason, PromptLogprob } from "../../engine/protocol/output.ts";
-import { type CompletionResponse, completionRequest } from "../../openapi/generation/completions.ts";
-import type { Usage } from "../../openapi/generation/usage.ts";
+import { completionRequest } from "../../openapi/generation/completions.ts";
 import { validate } from "../../openapi/generation/validate.ts";
 import { ignoredNames } from "../../openapi/ignored-fields.ts";
-import type { Unwritten } from "../../openapi/json/json-pieces.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { completionSubmissions, tierOf } from "../generation/engine-request.ts";
 import type { Dialect } from "../generation/generation-endpoint.ts";
-import type { WholeChoice } from "../generation/output/body-sink.ts";
-import type { AnswerIdentity, ChunkFormat, TextDelta } from "../generation/output/chunk-format.ts";
 import type { GenerationRequest } from "../generation/request.ts";
 import { unusedSamplerFields } from "../generation/unused-samplers.ts";
-import { CompletionTokens, lateCompletionLogprobs } from "./completion-logprobs.ts";
+import { CompletionChunks, textCompletion } from "./completion-response.ts";
 
 /** POST /v1/completions. */
 export function completionDialect(limits: RequestLimits): Dialect {
@@ -36,77 +31,4 @@ function completionReader(limits: RequestLimits): (body: unknown) => GenerationR
       whole: textCompletion,
     };
   };
-}
-
-function textCompletion(
-  identity: AnswerIdentity,
-  choices: readonly WholeChoice[],
-  usage: Usage,
-): Unwritten<CompletionResponse> {
-  return {
-    id: identity.id,
-    object: "text_completion",
-    created: identity.created,
-    model: identity.model,
-    service_tier: identity.tier,
-    system_fingerprint: identity.fingerprint,
-    choices: choices.map(({ text, reasoning, finish, logprobs, promptLogprobs }, index) => ({
-      text,
-      index,
-      logprobs: logprobs === null ? null : lateCompletionLogprobs([...promptLogprobs, ...logprobs]),
-      finish_reason: finish,
-      ...(reasoning !== "" && { reasoning_content: reasoning }),
-    })),
-    usage,
-  };
-}
-
-/** Events of type text_completion. */
-export class CompletionChunks implements ChunkFormat {
-  readonly #head: string;
-  readonly #tail: string;
-  readonly #tokens = new Map<number, CompletionTokens>();
-
-  constructor({ id, created, model, tier, fingerprint }: AnswerIdentity, includeUsage: boolean) {
-    const common = {
-      id,
-      object: "text_completion",
-      created,
-      model,
-      service_tier: tier,
-      system_fingerprint: fingerprint,
-    };
-    this.#head = `data: ${JSON.stringify(common).slice(0, -1)},"choices":[`;
-    this.#tail = includeUsage ? `],"usage":null}\n\n` : "]}\n\n";
-  }
-
-  first(choice: number, prompt: string, logprobs?: readonly PromptLogprob[]): string {
-    if (prompt === "") return "";
-    return this.#chunk(choice, JSON.stringify(prompt), this.#logprobs(choice, logprobs), "", "null");
-  }
-
-  delta(choice: number, { text, reasoning, logprobs }: TextDelta): string {
-    const thought = reasoning === "" ? "" : `,"reasoning_content":${JSON.stringify(reasoning)}`;
-    return this.#chunk(choice, JSON.stringify(text), this.#logprobs(choice, logprobs), thought, "null");
-  }
-
-  last(choice: number, reason: FinishReason): string {
-    return this.#chunk(choice, `""`, "null", "", `"${reason}"`);
-  }
-
-  usage(usage: Usage): string {
-    return `${this.#head}],"usage":${JSON.stringify(usage)}}\n\n`;
-  }
-
-  #logprobs(choice: number, logprobs: readonly PromptLogprob[] | undefined): string {
-    if (logprobs === undefined || logprobs.length === 0) return "null";
-    const tokens = this.#tokens.get(choice) ?? new CompletionTokens();
-    this.#tokens.set(choice, tokens);
-    return JSON.stringify(tokens.add(logprobs));
-  }
-
-  #chunk(choice: number, text: string, logprobs: string, thought: string, reason: string): string {
-    const fields = `"text":${text},"index":${choice},"logprobs":${logprobs},"finish_reason":${reason}${thought}`;
-    return `${this.#head}{${fields}}${this.#tail}`;
-  }
 }

@@ -4,6 +4,7 @@ import type { Admission, RequestWaits } from "../admission/admission.ts";
 import type { InFlight } from "../admission/start-timeout.ts";
 import type { UsageLimits } from "../admission/usage-limits.ts";
 import { noteUse } from "../http/access-log.ts";
+import { readJson } from "../http/body/json-body.ts";
 import { ClientGone } from "../http/connection/client-gone.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { AppOptions } from "../options/app-options.ts";
@@ -33,10 +34,10 @@ export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, de
   let deferral: Deferral | null = null;
   try {
     if (endpoint.refusesUnread) admission.refuseUnread(req.headers, caller);
-    const body = await exchange.json(deps.options.bodyLimit);
+    const body = await readJson(req, res, deps.options.bodyLimit);
     const request = await endpoint.parse(body, exchange);
     if (request.ignored.length > 0) {
-      exchange.res.setHeader("x-nightshift-ignored", reportedNames(request.ignored).join(", "));
+      res.setHeader("x-nightshift-ignored", reportedNames(request.ignored).join(", "));
     }
     const model = await admission.enter(request, caller, exchange.disconnected);
     if (request.metered) count.identify(model.id, request.tier ?? "default");

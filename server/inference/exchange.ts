@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "../../ledger/key.ts";
-import { readJson } from "../http/body/json-body.ts";
 import { disconnectSignal } from "../http/connection/client-disconnect.ts";
 import { ClientGone } from "../http/connection/client-gone.ts";
 import { callerOf } from "../http/context/caller.ts";
@@ -24,11 +23,6 @@ export class Exchange {
     this.caller = callerOf(req);
     this.id = id;
     this.arrivedAt = arrivedAt;
-  }
-
-  /** Reads the body, of at most `limit` bytes; see readJson. */
-  json(limit: number): Promise<unknown> {
-    return readJson(this.req, this.res, limit);
   }
 
   /** Aborted, with a ClientGone, when the client disconnects before the whole answer was sent. */

@@ -64,3 +64,13 @@ test("the documents that source files name exist", () => {
   );
   expect(missing).toEqual([]);
 });
+
+test("a streamed chat passes at most 30 files, and each once", () => {
+  const [, walk = ""] = DOCUMENTS.get("docs/structure.md")!.split("## A chat request's life");
+  const rows = walk.split("\n").filter((line) => /^\| [a-z ]+ \| `/.test(line));
+  const files = rows.flatMap((row) => [...row.matchAll(/`([\w/-]+)`/g)].map(([, path]) => path!));
+  expect(files.length).toBeGreaterThan(20);
+  expect(files.length).toBeLessThanOrEqual(30);
+  expect(files).toEqual([...new Set(files)]);
+  expect(files.filter((path) => !existsSync(join(ROOT, `${path}.ts`)))).toEqual([]);
+});

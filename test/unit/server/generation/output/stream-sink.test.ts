@@ -3,7 +3,7 @@ import { createParser } from "eventsource-parser";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { chatChunk, chatResponse } from "../../../../../openapi/generation/chat.ts";
-import { ChatChunks } from "../../../../../server/dialects/chat.ts";
+import { ChatChunks } from "../../../../../server/dialects/chat-response.ts";
 import { StreamSink } from "../../../../../server/generation/output/stream-sink.ts";
 import { EventStream } from "../../../../../server/http/sse.ts";
 import { saying } from "../../fake-engine.ts";

@@ -10,6 +10,8 @@ export interface SimulationSetup {
   cells: number;
   copyPrice: number;
   reuse: Reuse;
+  /** Whether steps have decodes or prompts, not both, in a unified cache too. */
+  equalPasses?: boolean;
   /** Tokens of a window that states reused as a whole can be cut within; null where they cannot. */
   window?: number | null;
   stepTokens: number;

@@ -33,7 +33,7 @@ export interface Scheduling {
   stepModel: StepModel;
   objectives: ObjectiveWatch;
   scheduler: Scheduler<EngineSequence>;
-  limits: PlanLimits & Pick<SchedulerOptions, "sequences" | "reserved" | "reuse" | "opening">;
+  limits: PlanLimits & Pick<SchedulerOptions, "sequences" | "reserved" | "reuse" | "equalPasses" | "opening">;
   /** Cells that flex and batch leave to online work when they start. */
   reservedCells: number;
 }
@@ -70,7 +70,8 @@ export function openScheduling(
     now,
   });
   const cache = makeCache(context, host, plan, cellBytes, { reuse, reserved, reservedCells });
-  const limits = Object.assign(planLimits(config, objectives), { sequences, reserved, reuse, opening });
+  const equalPasses = model.window === null;
+  const limits = Object.assign(planLimits(config, objectives), { sequences, reserved, reuse, equalPasses, opening });
   const scheduler = new Scheduler<EngineSequence>(cache, limits, stepModel);
   return { context, cache, stepModel, objectives, scheduler, limits, reservedCells };
 }

@@ -39,6 +39,8 @@ export interface CalibrationParts {
   freeBytes: number;
 }
 
+/** Changes with the shapes that are timed. */
+const TIMED_SHAPES = 2;
 const BUDGET_MS = 2000;
 /** The share of the time that compute threads work at least on a dedicated machine. */
 const QUIET_SHARE = 0.6;
@@ -84,7 +86,8 @@ async function recorded(parts: CalibrationParts, settings: FlashSetting[]): Prom
 async function timed(parts: CalibrationParts, settings: FlashSetting[]): Promise<Sample[]> {
   const { library, model, adapters, config, plan, threads, cellBytes } = parts;
   const affordable = Math.floor(MOST_CELL_BYTES / cellBytes);
-  const most = model.memory === "full" ? Math.min(DEPTH, plan.context, affordable - LONGEST_CHUNK) : 0;
+  const attends = model.memory === "full" || model.memory === "hybrid";
+  const most = attends ? Math.min(DEPTH, plan.context, affordable - LONGEST_CHUNK) : 0;
   const depth = Math.max(0, most - (most % CELL_PADDING));
   const cells = depth + LONGEST_CHUNK;
   const sequences = cells * SEQUENCES <= affordable ? SEQUENCES : 1;
@@ -119,6 +122,7 @@ function computedMs({ threads }: CalibrationParts): number {
 function identityOf({ library, model, config, threads }: CalibrationParts, settings: FlashSetting[]): unknown {
   const { path, adapters, gpu, splitMode, cacheTypeK, cacheTypeV } = config;
   return [
+    TIMED_SHAPES,
     [path, model.description, model.bytes, modified(path), adapters],
     [
       library.build,

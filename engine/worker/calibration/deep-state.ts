@@ -5,7 +5,8 @@
  * The format, of the pinned release: magic, sequence id, streams; per stream the number of its cells, and unless that is
  * 0 each cell's position, number of sequences and their ids; whether values are transposed, layers; per layer type, row
  * size and rows of the keys; then the values, per layer the same, or where transposed type, element size, elements of a
- * row, and for each of these one element per cell.
+ * row, and for each of these one element per cell. A hybrid model's recurrent state follows: number of cells, and unless that is
+ * 0 each cell's position and number of sequences, which is 0; whether states are transposed, layers; then the states.
  *
  * @param state of a sequence with one cell
  * @returns null where the state is not of this form: a cache of another kind, another release
@@ -40,7 +41,19 @@ class Widening {
       if (count === 0) this.#copy(4);
       else this.#stream();
     }
-    return this.#at === this.#from.length ? Buffer.concat(this.#parts) : null;
+    const whole = this.#at === this.#from.length || this.#recurrentState();
+    return whole ? Buffer.concat(this.#parts) : null;
+  }
+
+  /** Moves the recurrent state to the last position. @returns whether it has the form of one */
+  #recurrentState(): boolean {
+    const cells = this.#uint32();
+    const position = Buffer.from(this.#take(4));
+    position.writeInt32LE(this.#cells - 1);
+    this.#parts.push(position);
+    const [sequences, transposed] = [this.#uint32(), this.#uint32()];
+    this.#copy(this.#from.length - this.#at);
+    return cells === 1 && sequences === 0 && transposed === 0;
   }
 
   #stream(): void {

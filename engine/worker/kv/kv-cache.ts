@@ -2,6 +2,9 @@ import type { KvKind } from "../../protocol/config.ts";
 import type { CachedSequence } from "./cached-sequence.ts";
 import type { PrefixCache } from "./prefix-cache.ts";
 
+/** Positions over which `count` more tokens of a placed sequence attend, summed over the tokens. */
+export type Attended = (sequence: CachedSequence, count: number) => number;
+
 /**
  * The KV cache as the scheduler sees it: the ids of sequences, the prefixes, and the free cells. Ended sequences stay as idle
  * prefixes until their cells are needed, least recently used first.
@@ -63,6 +66,6 @@ export interface KvCache {
    */
   settle(decodes: readonly CachedSequence[]): void;
 
-  /** Positions over which `count` more tokens of a placed sequence attend, summed over the tokens. */
-  attended(sequence: CachedSequence, count: number): number;
+  /** Attention by the tokens that are in the cache now. */
+  attention(): Attended;
 }

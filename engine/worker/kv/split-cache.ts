@@ -9,7 +9,7 @@ import {
 import { densestIds } from "./densest-ids.ts";
 import type { HostMemory } from "./host-memory.ts";
 import { IdSlots } from "./id-slots.ts";
-import type { KvCache } from "./kv-cache.ts";
+import type { Attended, KvCache } from "./kv-cache.ts";
 import type { KvMemory } from "./kv-memory.ts";
 import { PrefixCache } from "./prefix-cache.ts";
 
@@ -181,8 +181,8 @@ export class SplitCache implements KvCache {
     else this.#close(lower);
   }
 
-  attended({ computed }: CachedSequence, count: number): number {
-    return count * computed + (count * (count + 1)) / 2;
+  attention(): Attended {
+    return ({ computed }, count) => count * computed + (count * (count + 1)) / 2;
   }
 
   /** Moves sequences to consecutive ids from `base`; others that run there move away, while there are free ids. */

@@ -1,7 +1,7 @@
 import type { CachedSequence, PrefixMatch, Reuse } from "./cached-sequence.ts";
 import { CellAccount } from "./cell-account.ts";
 import type { HostMemory, Restorable } from "./host-memory.ts";
-import type { KvCache } from "./kv-cache.ts";
+import type { Attended, KvCache } from "./kv-cache.ts";
 import type { KvMemory } from "./kv-memory.ts";
 import { PrefixCache } from "./prefix-cache.ts";
 
@@ -153,9 +153,11 @@ export class UnifiedCache implements KvCache {
 
   settle(): void {}
 
-  /** Each row attends over all used cells, of any sequence. */
-  attended(_: CachedSequence, count: number): number {
-    return count * this.#account.used;
+  /** Each row attends over all cells with a token, of any sequence; those that are reserved have none yet. */
+  attention(): Attended {
+    let filled = this.#account.used;
+    for (const { id, computed } of this.prefixes.running) filled -= this.#account.held(id) - computed;
+    return (_, count) => count * (filled + count);
   }
 
   get #room(): number {

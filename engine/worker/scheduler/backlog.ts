@@ -1,6 +1,7 @@
 import { TIERS, type Tier } from "../../protocol/request.ts";
 import type { Backlog, TierBacklog } from "../../protocol/step.ts";
 import { commonPrefix, reusableLength } from "../kv/cached-sequence.ts";
+import type { Attended } from "../kv/kv-cache.ts";
 import { isDecode, remaining, type Sequence } from "./scheduled-sequence.ts";
 
 /**
@@ -24,8 +25,7 @@ export class BacklogCount<S extends Sequence> {
     this.#last = sequence;
   }
 
-  /** @param attended positions over which the next token of a running sequence attends */
-  read(waiting: readonly S[], running: readonly S[], attended: (sequence: S) => number) {
+  read(waiting: readonly S[], running: readonly S[], attended: Attended) {
     const tiers = Object.fromEntries(
       TIERS.map((tier): [Tier, TierBacklog] => [tier, { waiting: 0, running: 0, prefill: 0, written: 0, left: 0 }]),
     ) as Record<Tier, TierBacklog>;
@@ -41,7 +41,7 @@ export class BacklogCount<S extends Sequence> {
       tier.written += sequence.answer?.written ?? 0;
       tier.left += sequence.answer?.left ?? 0;
       if (!isDecode(sequence)) tier.prefill += remaining(sequence);
-      kv += attended(sequence);
+      kv += attended(sequence, 1);
     }
     return { tiers, kvPerDecode: running.length === 0 ? 0 : kv / running.length } satisfies Partial<Backlog>;
   }

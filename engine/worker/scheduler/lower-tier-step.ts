@@ -42,19 +42,19 @@ export class LowerTierStep<S extends Sequence> {
 /**
  * The predicted time of the next tokens of all streams and the shortest chunk of the first online prompt.
  *
- * @param split whether these are two steps
+ * @param oneKind whether these are two steps
  */
 export function leastOnlineMs<S extends Sequence>(
   running: readonly S[],
   limits: PlanLimits,
   empty: StepDraft<S>,
-  split: boolean,
+  oneKind: boolean,
 ): number {
   const online = running.filter(isOnline);
   const streams = empty.another();
   for (const sequence of online) if (isDecode(sequence)) streams.add(sequence, 1);
   const prompt = online.find((sequence) => !isDecode(sequence));
   if (prompt === undefined) return streams.ms;
-  const chunk = split ? empty : streams;
-  return (split ? streams.ms : 0) + chunk.msWith(prompt, shortestChunk(prompt, chunk, limits));
+  const chunk = oneKind ? empty : streams;
+  return (oneKind ? streams.ms : 0) + chunk.msWith(prompt, shortestChunk(prompt, chunk, limits));
 }

@@ -1,12 +1,10 @@
-import { mixedStepMs, type PlanLimits } from "../cost/step-caps.ts";
+import type { PlanLimits } from "../cost/step-caps.ts";
 import { atMostStepMs, goodChunk, SHORTEST_CHUNK, wholeTiles } from "./chunk.ts";
+import { cycleMs } from "./crowd.ts";
 import { type Circumstances, planLowerTiers } from "./lower-tier-plan.ts";
 import { chunkable, isDecode, type Sequence } from "./scheduled-sequence.ts";
 import type { PlanEntry, StepDraft } from "./step-draft.ts";
 import { isOnline } from "./tiers.ts";
-
-/** Prompts for each stream above which they may fill a step that misses the objective anyway. */
-const PROMPTS_PER_LATE_STREAM = 0.5;
 
 /**
  * Fills a draft with what one step computes. Pure. Running sequences are given by tier and arrival, and are added in this order:
@@ -30,8 +28,7 @@ export function planStep<S extends Sequence>(
 }
 
 /**
- * Every stream gets its next token; prompts share the chunk, by arrival. While there are more prompts than streams, they may
- * fill the step: a longer step delays few streams, and brings many prompts to their first token.
+ * Every stream gets its next token; prompts share the chunk, by arrival.
  *
  * @returns predicted time of the next tokens of all streams, in this step or in one of their own
  */
@@ -41,7 +38,7 @@ function addOnline<S extends Sequence>(
   draft: StepDraft<S>,
   { kind, lowerMs }: Circumstances,
 ): number {
-  const { stepTokens, itlMs, mostStepMs } = limits;
+  const { stepTokens, mostStepMs } = limits;
   const decodes = online.filter(isDecode);
   const prefills = online.filter((sequence) => !isDecode(sequence));
   const streams = kind === "prompts" ? draft.another() : draft;
@@ -53,11 +50,10 @@ function addOnline<S extends Sequence>(
   }
   const streamsMs = streams.ms;
   if (kind === "decodes") return streamsMs;
-  const late = streamsMs > itlMs;
-  const few = late ? Math.max(1, decodes.length * PROMPTS_PER_LATE_STREAM) : decodes.length;
   // The step of the streams, before this one or after it, and one of lower tiers are parts of the gap between two tokens.
   const before = lowerMs + (streams === draft ? 0 : streamsMs);
-  const objective = prefills.length <= few ? mixedStepMs(streamsMs, itlMs) - before : Number.POSITIVE_INFINITY;
+  const cycle = cycleMs(prefills, { count: decodes.length, ms: streamsMs, lowerMs }, limits, draft.another());
+  const objective = decodes.length > 0 ? cycle - before : Number.POSITIVE_INFINITY;
   const most = Math.min(objective, mostStepMs);
   for (const sequence of prefills) {
     const rows = draft.rowsFor(sequence);

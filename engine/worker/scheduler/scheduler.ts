@@ -19,6 +19,8 @@ import { WaitingQueue } from "./waiting-queue.ts";
 
 export interface SchedulerOptions extends PlanLimits, TierLimitOptions {
   reuse: Reuse;
+  /** True where llama.cpp takes equally many tokens of each sequence in a pass, also in a unified cache. */
+  equalPasses?: boolean;
   /** Tokens at the end of a chat's prompt that the next turn's does not have. */
   opening?: number;
 }
@@ -42,8 +44,8 @@ const MOST_COMPARED = 64;
  * Decides which sequences run and what each step computes. Called between steps only; has no reference to llama.cpp or to
  * a clock.
  *
- * `schedule()` is the algorithm. It plans a step once in a unified cache. In a split cache a step is of one kind, and
- * where the kinds have to be compared by the fill of their steps, each is planned once. A step of lower tiers between two of
+ * `schedule()` is the algorithm. It plans a step once. In a split cache, and of a model with recurrent state, a step is of one
+ * kind, and where the kinds have to be compared by the fill of their steps, each is planned once. A step of lower tiers between two of
  * online work that is empty is followed by an online plan. When no planned sequence can reserve its cells, all is planned
  * again for the sequences that still run. A plan only adds up predictions; the time of planning is measured with every step
  * (`planMs`).
@@ -56,8 +58,8 @@ export class Scheduler<S extends Sequence> {
   readonly #cache: KvCache;
   readonly #options: SchedulerOptions;
   readonly #costs: StepCosts;
-  /** True where every id has cells of its own. */
-  readonly #split: boolean;
+  /** True where a step has decodes or prompts, not both. */
+  readonly #oneKind: boolean;
   readonly #waiting = new WaitingQueue<S>();
   /** By tier, and within a tier by arrival. */
   readonly #running: S[] = [];
@@ -76,14 +78,14 @@ export class Scheduler<S extends Sequence> {
     this.#cache = cache;
     this.#options = options;
     this.#costs = costs;
-    this.#split = cache.kind === "split";
+    this.#oneKind = cache.kind === "split" || options.equalPasses === true;
     this.#limits = new TierLimits(options);
     const requeue = (sequence: S) => this.add(sequence);
     this.#preemption = new Preemption({ cache, limits: this.#limits, running: this.#running, requeue });
     this.#prefixWaits = new PrefixWaits(cache, options.reuse);
     const copies = options.reuse === "whole" && !cache.prefixes.host.isOff;
     this.#checkpoints = copies ? new Checkpoints(cache, options.opening) : null;
-    this.#planner = new StepPlanner(options, this.#split, () => this.#emptyDraft());
+    this.#planner = new StepPlanner(options, this.#oneKind, () => this.#emptyDraft());
   }
 
   /** Admits waiting sequences and plans the next step. */
@@ -147,16 +149,14 @@ export class Scheduler<S extends Sequence> {
 
   /** The work that is left, between two steps. */
   get backlog(): Omit<Backlog, "fit"> {
-    const { tiers, kvPerDecode } = this.#backlog.read(this.#waiting.sequences, this.#running, (sequence) =>
-      this.#cache.attended(sequence, 1),
-    );
+    const { tiers, kvPerDecode } = this.#backlog.read(this.#waiting.sequences, this.#running, this.#cache.attention());
     const { ttftMs, itlMs } = this.#options;
     return {
       tiers,
       kvPerDecode,
       flexPlaces: this.#limits.flex,
       objectives: { ttftMs, itlMs },
-      alternatingSteps: this.#split,
+      alternatingSteps: this.#oneKind,
     };
   }
 
@@ -166,7 +166,7 @@ export class Scheduler<S extends Sequence> {
   }
 
   #emptyDraft(): StepDraft<S> {
-    return new StepDraft<S>(this.#costs, (sequence, count) => this.#cache.attended(sequence, count), this.#split);
+    return new StepDraft<S>(this.#costs, this.#cache.attention(), this.#oneKind);
   }
 
   /** Sets the time that copies to and from host memory may take before this step. */

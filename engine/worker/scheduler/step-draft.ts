@@ -1,4 +1,5 @@
 import { type Forecast, NO_TILE, type StepCosts, type StepShape, type Tile } from "../cost/step-model.ts";
+import type { Attended } from "../kv/kv-cache.ts";
 import { MOST_SCORED } from "../native/sampling/scored-rows.ts";
 import { DecodePasses } from "./decode-passes.ts";
 import { chunkable, isDecode, type Sequence } from "./scheduled-sequence.ts";
@@ -13,9 +14,6 @@ export interface PlanEntry<S extends Sequence> {
   read: number;
 }
 
-/** Positions over which `count` more tokens of a sequence attend. */
-export type Attended = (sequence: Sequence, count: number) => number;
-
 /** A step that is being planned, and its predicted cost so far. */
 export class StepDraft<S extends Sequence> {
   readonly entries: PlanEntry<S>[] = [];
@@ -27,11 +25,11 @@ export class StepDraft<S extends Sequence> {
   readonly #passes: DecodePasses | null;
   #shape: StepShape = { prefill: 0, decode: 0, kv: 0, read: 0, passes: 1 };
 
-  /** @param split true where llama.cpp may take several passes for a step */
-  constructor(costs: StepCosts, attended: Attended, split = false) {
+  /** @param oneKind true where steps are of one kind, and llama.cpp may take several passes for one */
+  constructor(costs: StepCosts, attended: Attended, oneKind = false) {
     this.#costs = costs;
     this.#attended = attended;
-    this.#passes = split ? new DecodePasses() : null;
+    this.#passes = oneKind ? new DecodePasses() : null;
   }
 
   get shape(): Readonly<StepShape> {

@@ -1,4 +1,3 @@
-import type { PlanLimits } from "../cost/step-caps.ts";
 import { isDecode, type Sequence } from "./scheduled-sequence.ts";
 import { isOnline, type LowerTier } from "./tiers.ts";
 
@@ -7,29 +6,20 @@ export type StepKind = "decodes" | "prompts";
 
 /** Most consecutive steps of batch prompts while other batch sequences could decode. */
 const PROMPT_STEPS = 8;
-/** Most consecutive steps of online prompts that outnumber the streams, where a single one makes these miss their objective. */
-const BURST_STEPS = 4;
 /** A step that takes at least this part of the other kind's step is as full as that one. */
 const AS_FULL = 0.9;
 
 /**
- * Chooses the kind of the next step in a split cache, where llama.cpp computes decodes and prompts of one batch in passes of
- * their own, one after the other. As separate steps they cost the same, and each one's tokens are known as soon as it ends.
+ * Chooses the kind of the next step in a split cache, and of a model with recurrent state in any cache: there llama.cpp computes
+ * decodes and prompts of one batch in passes of their own, one after the other. As separate steps they cost the same, and each one's tokens are known as soon as it ends.
  * A cap, too, then contains the overhead of one pass and not of several.
  *
- * Streams and online prompts alternate, and so do those of flex while no online work runs. In a burst that makes the streams
- * miss their objective anyway, some steps of prompts follow each other: fewer gaps miss it, and more sequences then decode
- * in one step. Batch alone computes the kind that fills a step better, prompts when both do: the more sequences decode in
- * one step, the less each costs.
+ * Streams and online prompts alternate, and so do those of flex while no online work runs. Batch alone computes the kind that
+ * fills a step better, prompts when both do: the more sequences decode in one step, the less each costs.
  */
 export class StepKindPolicy {
-  readonly #limits: Pick<PlanLimits, "itlMs">;
   /** Steps of prompts since the last step with decodes. */
   #promptSteps = 0;
-
-  constructor(limits: Pick<PlanLimits, "itlMs">) {
-    this.#limits = limits;
-  }
 
   /**
    * @param overdue the tier that was skipped for too long
@@ -42,10 +32,7 @@ export class StepKindPolicy {
     const prompts = running.filter((sequence) => !isDecode(sequence));
     const streams = decodes.filter(isOnline).length;
     const online = prompts.filter(isOnline).length;
-    if (streams > 0 && online > 0) {
-      const burst = online > streams && stepMs("prompts") + stepMs("decodes") > this.#limits.itlMs;
-      return this.#alternate(burst ? BURST_STEPS : 1);
-    }
+    if (streams > 0 && online > 0) return this.#alternate(1);
     // Beside online work flex alone makes progress past the tax.
     if (overdue === "flex" || (overdue === "batch" && streams + online === 0)) {
       const isOverdue = ({ tier }: Sequence) => tier === overdue;

@@ -15,29 +15,27 @@ import { hasTier, isOnline, type LowerTier } from "./tiers.ts";
  * Plans a step by the rules, without regard to cells, and keeps the facts of earlier steps that the rules need:
  *
  * 1. a step of lower tiers alone, if one is due between two steps of online work;
- * 2. else the kind of the step, decodes or prompts, in a split cache;
+ * 2. else the kind of the step, decodes or prompts, where it has one;
  * 3. the entries of the step (`planStep`).
  */
 export class StepPlanner<S extends Sequence> {
   readonly #limits: PlanLimits;
-  readonly #split: boolean;
+  readonly #oneKind: boolean;
   readonly #emptyDraft: () => StepDraft<S>;
   readonly #starvation = new StarvationGuard();
-  readonly #kindPolicy: StepKindPolicy;
+  readonly #kindPolicy = new StepKindPolicy();
   /** Of steps of lower tiers between steps of online work, as if no online work ran. */
-  readonly #lowerKindPolicy: StepKindPolicy;
+  readonly #lowerKindPolicy = new StepKindPolicy();
   readonly #lowerStep = new LowerTierStep<S>();
   readonly #savedTax: SavedTax;
   /** True when the last plan is of lower tiers alone although online work runs. */
   #between = false;
 
-  /** @param split whether every id has cells of its own */
-  constructor(limits: PlanLimits, split: boolean, emptyDraft: () => StepDraft<S>) {
+  /** @param oneKind whether a step has decodes or prompts, not both */
+  constructor(limits: PlanLimits, oneKind: boolean, emptyDraft: () => StepDraft<S>) {
     this.#limits = limits;
-    this.#split = split;
+    this.#oneKind = oneKind;
     this.#emptyDraft = emptyDraft;
-    this.#kindPolicy = new StepKindPolicy(limits);
-    this.#lowerKindPolicy = new StepKindPolicy(limits);
     this.#savedTax = new SavedTax(limits.batchTax);
   }
 
@@ -56,7 +54,7 @@ export class StepPlanner<S extends Sequence> {
     // Flex that was skipped for long is added to a step of online work instead.
     this.#between = overdue !== "flex" && this.#lowerStep.isDue(running, waiting);
     if (this.#between) {
-      const onlineMs = leastOnlineMs(running, this.#limits, this.#emptyDraft(), this.#split);
+      const onlineMs = leastOnlineMs(running, this.#limits, this.#emptyDraft(), this.#oneKind);
       const lower = running.filter((sequence) => !isOnline(sequence));
       const plan = this.#planKind(this.#lowerKindPolicy, lower, overdue, (kind, draft) =>
         planLowerTiers(running, this.#limits, draft, onlineMs, { ...circumstances, kind, between: true }),
@@ -93,7 +91,7 @@ export class StepPlanner<S extends Sequence> {
       planned.set(kind, draft);
       return draft;
     };
-    return planOf(this.#split ? policy.choose(running, overdue, (kind) => planOf(kind).ms) : null);
+    return planOf(this.#oneKind ? policy.choose(running, overdue, (kind) => planOf(kind).ms) : null);
   }
 
   /** Enough for the first prompt of a lower tier, or else its decode, to be worth a step: more would delay streams like a burst. */

@@ -38,6 +38,16 @@ describe("a state of one cell becomes one of many", () => {
     );
   });
 
+  test("with the recurrent state of a hybrid model, which moves to the last position", () => {
+    const recurrent = (position: number) => uint32(1, position, 0, 0, 2, 8, 9);
+    const attention = state(0, [rowsOf(1, [30]), rowsOf(1, [40])]);
+    const wide = deepState(Buffer.concat([attention, recurrent(0)]), 3);
+    expect(wide).toEqual(Buffer.concat([deepState(attention, 3)!, recurrent(2)]));
+    expect(deepState(Buffer.concat([attention, uint32(1, 0, 1, 0, 2, 8, 9)]), 3)).toBeNull();
+    expect(deepState(Buffer.concat([attention, uint32(2, 0, 0, 0, 2, 8, 9)]), 3)).toBeNull();
+    expect(deepState(Buffer.concat([attention, uint32(1, 0, 0, 1, 2, 8, 9)]), 3)).toBeNull();
+  });
+
   test.each([
     ["that ends early", state(0, [rowsOf(1, [30])])],
     ["with bytes behind it", state(0, [rowsOf(1, [30]), rowsOf(1, [40]), Buffer.from([1])])],

@@ -29,12 +29,13 @@ describe("steps of one kind", () => {
     expect(ofKind("prompts", [...streams, prompt])).toEqual([[2, 140]]);
   });
 
-  test("more prompts than streams fill a step of their own", () => {
-    const prompts = [2, 3, 4].map((id) => left(250, id));
-    expect(ofKind("prompts", [...streams, ...prompts])).toEqual([
-      [2, 250],
-      [3, 250],
-      [4, 12],
+  test("a crowd of prompts has a longer step: 150 - 12 > 10 + 0.2 · 500", () => {
+    const prompts = [2, 3, 4, 5, 6].map((id) => left(100, id));
+    const entries = [2, 3, 4, 5, 6].map((id) => [id, 100]);
+    expect(ofKind("prompts", [...streams, ...prompts])).toEqual(entries);
+    expect(ofKind("prompts", [...streams, ...prompts.slice(1, 4)])).toEqual([
+      [3, 100],
+      [4, 40],
     ]);
   });
 

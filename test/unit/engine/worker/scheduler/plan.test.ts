@@ -37,7 +37,10 @@ describe("online work", () => {
     ["a short prompt alone", [40], {}, [40]],
     ["a prompt beside as many streams keeps their objective: 50 = 10 + 1 + 0.2 · 195", [1, 600], {}, [1, 195]],
     ["the bound holds for all prompts together, by arrival", [1, 1, 1, 100, 200], {}, [1, 1, 1, 100, 85]],
-    ["more prompts than streams fill the step", [1, 300, 300], {}, [1, 300, 211]],
+    ["more prompts than streams keep the objective too", [1, 300, 300], {}, [1, 195]],
+    ["a crowd of prompts has a longer step", [1, 90, 90, 90, 90, 90], {}, [1, 90, 90, 90, 90, 90]],
+    ["three prompts are no crowd", [1, 90, 90, 90], {}, [1, 90, 90, 15]],
+    ["a crowd's step has thrice the objective", [1, 90, 90, 90, 90], { itlMs: 25 }, [1, 90, 90, 90, 50]],
     ["streams precede an earlier prompt", [300, 1], {}, [1, 195]],
     ["a later prompt gets nothing while the first fills the step", [600, 600], {}, [512]],
     ["more streams than the step holds leave room for a prompt", [1, 1, 1, 1, 9], { stepTokens: 4 }, [1, 1, 1, 1]],
@@ -51,12 +54,7 @@ describe("online work", () => {
     ],
     ["that half may belong to two prompts", [1, 1, 7, 600], { itlMs: 12 }, [1, 1, 7, 53]],
     ["an objective far below the streams' own step leaves half of a cycle too", [1, 600], { itlMs: 1 }, [1, 55]],
-    [
-      "where the objective is missed anyway, two prompts beside two streams fill the step",
-      [1, 1, 600, 600],
-      { itlMs: 1 },
-      [1, 1, 510],
-    ],
+    ["two prompts beside two streams leave half of a cycle too", [1, 1, 600, 600], { itlMs: 1 }, [1, 1, 60]],
   ])("%s", (_, remainders, limits, expected) => {
     expect(online(remainders, limits)).toEqual(expected);
   });

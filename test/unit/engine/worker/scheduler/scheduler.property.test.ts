@@ -49,7 +49,13 @@ const split: fc.Arbitrary<SimulationSetup> = fc
     cells: LONGEST,
   }));
 const unified: fc.Arbitrary<SimulationSetup> = fc
-  .record({ ...common, spare: fc.nat({ max: 8 }), reserve: withReserve, cells: fc.integer({ min: LONGEST, max: 400 }) })
+  .record({
+    ...common,
+    equalPasses: fc.boolean(),
+    spare: fc.nat({ max: 8 }),
+    reserve: withReserve,
+    cells: fc.integer({ min: LONGEST, max: 400 }),
+  })
   .map(({ spare, reserve, ...rest }) => ({
     ...rest,
     copyPrice: 0,

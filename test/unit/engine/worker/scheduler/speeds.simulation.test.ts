@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { ObjectiveWatch } from "../../../../../engine/worker/cost/objectives.ts";
 import { NO_TILE, StepModel, type StepShape, type Tile } from "../../../../../engine/worker/cost/step-model.ts";
+import type { Attended } from "../../../../../engine/worker/kv/kv-cache.ts";
 import { planStep } from "../../../../../engine/worker/scheduler/plan.ts";
 import type { Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
 import { StepDraft } from "../../../../../engine/worker/scheduler/step-draft.ts";
@@ -33,7 +34,7 @@ function outcome(speed: number, asked: number | "auto", tile: Tile): Outcome {
   const prompt = { ...left(1, STREAMS), tokens: Array<number>(PROMPT).fill(1), computed: 0 };
   const streams = Array.from({ length: STREAMS }, (_, id) => ({ ...left(1, id), computed: STREAM_DEPTH }));
   for (const stream of streams) stream.tokens.length = STREAM_DEPTH + 1;
-  const attended = ({ computed }: Sequence, count: number) => count * computed + (count * (count + 1)) / 2;
+  const attended: Attended = ({ computed }, count) => count * computed + (count * (count + 1)) / 2;
   const stepMs = (running: Sequence[], kind: "prompts" | "decodes" | null) => {
     const limits = { ...LIMITS, ttftMs: watch.ttftMs, itlMs: watch.itlMs, mostStepMs: Number.POSITIVE_INFINITY };
     const draft = new StepDraft<Sequence>(costs, attended, true);

@@ -16,16 +16,9 @@ function running(work: Work[]): Sequence[] {
 }
 
 /** The kinds of consecutive steps while the sequences do not change. */
-function kinds(
-  work: Work[],
-  steps: number,
-  overdue: LowerTier | null,
-  fuller: StepKind,
-  itlMs = 50,
-  short = 10,
-): string {
+function kinds(work: Work[], steps: number, overdue: LowerTier | null, fuller: StepKind, short = 10): string {
   const all = running(work);
-  const policy = new StepKindPolicy({ itlMs });
+  const policy = new StepKindPolicy();
   let chosen = "";
   for (let i = 0; i < steps; i++) {
     const kind = policy.choose(all, overdue, (kind) => (kind === fuller ? 25 : short));
@@ -69,19 +62,16 @@ describe("decodes (d) and prompts (p) of a split cache", () => {
     expect(kinds(work, 5, overdue, fuller)).toBe(expected);
   });
 
-  test("a burst of prompts has four steps in a row where streams miss their objective anyway", () => {
-    const burst: Work[] = ["default", "default…", "priority…"];
-    expect(kinds(burst, 10, null, "prompts", 35)).toBe("pdpdpdpdpd");
-    expect(kinds(burst, 10, null, "prompts", 34)).toBe("ppppdppppd");
-    expect(kinds(["default", ...burst], 10, null, "prompts", 34)).toBe("pdpdpdpdpd");
+  test("prompts that outnumber the streams alternate with them too", () => {
+    expect(kinds(["default", "default…", "priority…"], 10, null, "prompts")).toBe("pdpdpdpdpd");
   });
 
   test("prompts of lower tiers alternate with streams once their plan is not empty", () => {
     const lower: Work[] = ["default", "flex…", "batch…"];
-    expect(kinds(lower, 5, null, "decodes", 50, 0)).toBe("ddddd");
+    expect(kinds(lower, 5, null, "decodes", 0)).toBe("ddddd");
     expect(kinds(lower, 5, null, "decodes")).toBe("pdpdp");
     // Overdue batch changes nothing.
-    expect(kinds(["default", "batch…"], 5, "batch", "decodes", 50, 0)).toBe("ddddd");
+    expect(kinds(["default", "batch…"], 5, "batch", "decodes", 0)).toBe("ddddd");
   });
 
   test("batch prompts skip batch decodes for at most eight steps", () => {

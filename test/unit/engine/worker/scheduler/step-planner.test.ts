@@ -5,12 +5,12 @@ import { draftOf, FIT, LIMITS, left } from "./plan-rig.ts";
 
 test("each kind of step is planned at most once, also where both are planned to choose one", () => {
   let drafts = 0;
-  const planner = new StepPlanner<Sequence>({ ...LIMITS, itlMs: 20 }, true, () => {
+  const planner = new StepPlanner<Sequence>(LIMITS, true, () => {
     drafts++;
     return draftOf(FIT);
   });
-  // More online prompts than streams: the kinds are compared by the time of their steps.
-  const plan = planner.plan([left(1, 0), left(100, 1), left(100, 2)], undefined, 0, 1);
+  // Batch decodes beside batch prompts: the kinds are compared by the time of their steps.
+  const plan = planner.plan([left(1, 0, "batch"), left(100, 1, "batch")], undefined, 0, 1);
   expect(plan.entries.length).toBeGreaterThan(0);
   expect(drafts).toBe(2);
 });

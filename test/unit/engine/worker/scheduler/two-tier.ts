@@ -216,11 +216,12 @@ export class TwoTiers {
     if (entries.length === 0) return 0;
     const { fit } = this.setup.machine;
     const split = this.setup.kind === "split" ? new DecodePasses() : null;
+    const attended = this.cache.attention();
     const shape: StepShape = { prefill: 0, decode: 0, kv: 0, read: 0, passes: 1 };
     for (const { sequence, count } of entries) {
       const next = remaining(sequence) === 1;
       shape[next ? "decode" : "prefill"] += count;
-      shape[next ? "kv" : "read"] += this.cache.attended(sequence, count);
+      shape[next ? "kv" : "read"] += attended(sequence, count);
       shape.passes = split?.with(sequence, count) ?? 1;
       split?.add(sequence, count);
     }

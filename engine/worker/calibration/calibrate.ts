@@ -39,8 +39,6 @@ export interface CalibrationParts {
   freeBytes: number;
 }
 
-/** Changes with the shapes that are timed. */
-const TIMED_SHAPES = 2;
 const BUDGET_MS = 2000;
 /** The share of the time that compute threads work at least on a dedicated machine. */
 const QUIET_SHARE = 0.6;
@@ -122,7 +120,6 @@ function computedMs({ threads }: CalibrationParts): number {
 function identityOf({ library, model, config, threads }: CalibrationParts, settings: FlashSetting[]): unknown {
   const { path, adapters, gpu, splitMode, cacheTypeK, cacheTypeV } = config;
   return [
-    TIMED_SHAPES,
     [path, model.description, model.bytes, modified(path), adapters],
     [
       library.build,

@@ -5,8 +5,8 @@ import { FLASH_SETTINGS, type Sample } from "./sample.ts";
 
 /** Attempts that ended with the process, after which no more are made. */
 const MOST_ATTEMPTS = 2;
-/** The version of the file; models with another one are measured again. */
-const VERSION = 1;
+/** The version of the measurements; models with another one are measured again. */
+const VERSION = 2;
 
 /** The connection to the server, whose end ends this process. */
 export interface ServerLink {

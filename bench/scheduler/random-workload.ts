@@ -16,7 +16,7 @@ const FIRST = Array.from({ length: LONGEST_PROMPT }, (_, i) => (i * i + 3 * i) %
 export const TEXTS = [FIRST, [...FIRST.slice(0, 24), ...FIRST.slice(24).map((token) => 3 - token)]];
 
 const PARTS = { reuse: "parts" } as const;
-const RECURRENT = { reuse: "whole", equalPasses: true } as const;
+const RECURRENT = { reuse: "whole", passes: "equal" } as const;
 const REUSES = [PARTS, PARTS, PARTS, RECURRENT, { reuse: "whole", window: 12 }] as const;
 
 /** A cache that runs short of cells, and limits of a scheduler. */
@@ -29,7 +29,7 @@ export function randomSetup(random: Random, kind: KvKind): SimulationSetup {
     ids: sequences + random.integer(0, split ? 2 : 8),
     cells: split ? LONGEST : random.integer(LONGEST, 400),
     copyPrice: split ? pick(random, [0, 8, 1000]) : 0,
-    ...pick<Pick<SimulationSetup, "reuse" | "equalPasses" | "window">>(random, REUSES),
+    ...pick<Pick<SimulationSetup, "reuse" | "passes" | "window">>(random, REUSES),
     stepTokens: random.integer(1, 64),
     reserved: Math.min(random.integer(0, 2), sequences - 1),
     itlMs: random.integer(1, 60),

@@ -1,5 +1,6 @@
 import type { StepShape } from "../../engine/worker/cost/step-model.ts";
 import type { Reuse } from "../../engine/worker/kv/cached-sequence.ts";
+import type { Passes } from "../../engine/worker/scheduler/decode-passes.ts";
 
 /** A cache, and the limits of a scheduler over it. */
 export interface SimulationSetup {
@@ -10,8 +11,8 @@ export interface SimulationSetup {
   cells: number;
   copyPrice: number;
   reuse: Reuse;
-  /** Whether steps have decodes or prompts, not both, in a unified cache too. */
-  equalPasses?: boolean;
+  /** In a unified cache. */
+  passes?: Passes;
   /** Tokens of a window that states reused as a whole can be cut within; null where they cannot. */
   window?: number | null;
   stepTokens: number;

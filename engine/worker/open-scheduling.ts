@@ -17,6 +17,9 @@ import type { EngineSequence } from "./step/sequence.ts";
 /** The share of sequences and cells that flex and batch leave free for online work. */
 const RESERVED_SHARE = 1 / 8;
 
+/** By kind of memory, in a unified cache: llama.cpp takes equally many tokens of each sequence where one has a recurrent state. */
+const PASSES = { full: "mixed", "sliding-window": "mixed", hybrid: "equal", recurrent: "consecutive" } as const;
+
 /** The memory of a generating model, and how its steps are computed. */
 export interface GenerationPlan extends MemoryPlan {
   /** Host memory for prefixes that the cache has no room for. */
@@ -33,7 +36,7 @@ export interface Scheduling {
   stepModel: StepModel;
   objectives: ObjectiveWatch;
   scheduler: Scheduler<EngineSequence>;
-  limits: PlanLimits & Pick<SchedulerOptions, "sequences" | "reserved" | "reuse" | "equalPasses" | "opening">;
+  limits: PlanLimits & Pick<SchedulerOptions, "sequences" | "reserved" | "reuse" | "passes" | "opening">;
   /** Cells that flex and batch leave to online work when they start. */
   reservedCells: number;
 }
@@ -70,8 +73,8 @@ export function openScheduling(
     now,
   });
   const cache = makeCache(context, host, plan, cellBytes, { reuse, reserved, reservedCells });
-  const equalPasses = model.window === null;
-  const limits = Object.assign(planLimits(config, objectives), { sequences, reserved, reuse, equalPasses, opening });
+  const passes = PASSES[model.memory];
+  const limits = Object.assign(planLimits(config, objectives), { sequences, reserved, reuse, passes, opening });
   const scheduler = new Scheduler<EngineSequence>(cache, limits, stepModel);
   return { context, cache, stepModel, objectives, scheduler, limits, reservedCells };
 }

@@ -11,7 +11,7 @@ export interface StepShape {
   kv: number;
   /** The same for its prompt tokens, in multiples of the cost of a position to a token of a long chunk (Tile). */
   read: number;
-  /** Passes over the weights; always one in a unified cache. */
+  /** Passes over the weights; always one where a pass has any tokens. */
   passes: number;
 }
 

@@ -2,8 +2,12 @@ import type { KvKind } from "../../protocol/config.ts";
 import type { CachedSequence } from "./cached-sequence.ts";
 import type { PrefixCache } from "./prefix-cache.ts";
 
-/** Positions over which `count` more tokens of a placed sequence attend, summed over the tokens. */
-export type Attended = (sequence: CachedSequence, count: number) => number;
+/**
+ * Positions over which `count` more tokens of a placed sequence attend, summed over the tokens.
+ *
+ * @param before tokens of other sequences that precede them in the same step
+ */
+export type Attended = (sequence: CachedSequence, count: number, before: number) => number;
 
 /**
  * The KV cache as the scheduler sees it: the ids of sequences, the prefixes, and the free cells. Ended sequences stay as idle

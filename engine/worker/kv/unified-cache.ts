@@ -157,7 +157,7 @@ export class UnifiedCache implements KvCache {
   attention(): Attended {
     let filled = this.#account.used;
     for (const { id, computed } of this.prefixes.running) filled -= this.#account.held(id) - computed;
-    return (_, count) => count * (filled + count);
+    return (_, count, before) => count * (filled + before + count);
   }
 
   get #room(): number {

@@ -41,7 +41,7 @@ export class BacklogCount<S extends Sequence> {
       tier.written += sequence.answer?.written ?? 0;
       tier.left += sequence.answer?.left ?? 0;
       if (!isDecode(sequence)) tier.prefill += remaining(sequence);
-      kv += attended(sequence, 1);
+      kv += attended(sequence, 1, 0);
     }
     return { tiers, kvPerDecode: running.length === 0 ? 0 : kv / running.length } satisfies Partial<Backlog>;
   }

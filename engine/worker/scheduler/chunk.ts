@@ -1,6 +1,6 @@
 import type { PlanLimits } from "../cost/step-caps.ts";
 import { chunkable, type Sequence } from "./scheduled-sequence.ts";
-import type { StepDraft } from "./step-draft.ts";
+import { mostRows, type StepDraft } from "./step-draft.ts";
 
 /** Fewest prompt tokens of a chunk, unless fewer are left: below it overhead is most of the cost. */
 export const SHORTEST_CHUNK = 16;
@@ -9,7 +9,7 @@ const TILE_GAIN = 1.5;
 
 /** Fewest tokens of a sequence that are worth being in a step. */
 export function shortestChunk<S extends Sequence>(sequence: S, draft: StepDraft<S>, limits: PlanLimits): number {
-  const left = Math.min(chunkable(sequence), limits.stepTokens);
+  const left = Math.min(chunkable(sequence), limits.stepTokens, mostRows(sequence));
   return atMostStepMs(sequence, Math.min(goodChunk(sequence, left, draft), left), draft, limits);
 }
 

@@ -1,23 +1,24 @@
 import { mixedStepMs, type PlanLimits } from "../cost/step-caps.ts";
-import { remaining, type Sequence } from "./scheduled-sequence.ts";
+import { chunkable, remaining, type Sequence } from "./scheduled-sequence.ts";
 import type { StepDraft } from "./step-draft.ts";
 
 /** The cycle of a crowd, in multiples of the usual one. */
 const CROWD_CYCLE = 3;
 
-/** The online streams beside online prompts. */
+/** The online streams beside online prompts; the last two as in Circumstances. */
 export interface Streams {
   count: number;
-  /** Predicted milliseconds of their next tokens, and of a step of lower tiers since their last ones. */
+  /** Predicted milliseconds of their next tokens. */
   ms: number;
   lowerMs: number;
+  mayMiss: boolean;
 }
 
 /**
  * Most milliseconds from one token of the streams to the next while prompts are read. Usually it keeps their objective. A crowd
  * has a longer cycle: prompts that outnumber the streams, or that one longer step ends, if a step of streams delays them by more
  * than a usual cycle in sum. In short chunks the last of a crowd would wait for many steps of more and more streams; this way
- * the streams miss their objective in a few steps.
+ * the streams miss their objective in a few gaps, within a budget.
  *
  * @param trial an empty draft
  */
@@ -28,6 +29,7 @@ export function cycleMs<S extends Sequence>(
   trial: StepDraft<S>,
 ): number {
   const usualMs = mixedStepMs(streams.ms, itlMs);
+  if (!streams.mayMiss) return usualMs;
   const longerMs = CROWD_CYCLE * usualMs;
   const outnumber = prompts.length > streams.count;
   const most = longerMs - streams.lowerMs - streams.ms;
@@ -44,7 +46,7 @@ function endedWithin<S extends Sequence>(
 ): number {
   for (const prompt of prompts) {
     const left = remaining(prompt);
-    const room = Math.min(trial.reach.prefill, stepTokens - trial.tokens, trial.rowsFor(prompt));
+    const room = Math.min(chunkable(prompt), trial.reach.prefill, stepTokens - trial.tokens, trial.rowsFor(prompt));
     if (left > room || trial.msWith(prompt, left) > ms) break;
     trial.add(prompt, left);
   }

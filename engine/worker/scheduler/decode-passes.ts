@@ -2,14 +2,25 @@ import { isDecode, type Sequence } from "./scheduled-sequence.ts";
 import { isOnline } from "./tiers.ts";
 
 /**
- * The passes over the weights that llama.cpp takes for a step of one kind in a split cache, as a plan predicts them. A pass
- * computes equally many tokens of each of its sequences, and these have consecutive ids: one pass for every run of ids that
- * decodes, and one for every length among the chunks of prompts (these start side by side).
+ * The tokens that llama.cpp computes in one pass over the weights.
+ *
+ * | passes | tokens | models |
+ * |---|---|---|
+ * | mixed | any | with attention alone, in a unified cache |
+ * | equal | equally many of each sequence | hybrid ones in a unified cache |
+ * | consecutive | the same, of consecutive ids | hybrid ones in a split cache, all recurrent ones, and all in a split cache |
+ */
+export type Passes = "mixed" | "equal" | "consecutive";
+
+/**
+ * The passes that llama.cpp takes for a step of one kind, as a plan predicts them: one for every run of ids that decodes, or a
+ * single one where ids need not be consecutive, and one for every length among the chunks of prompts (these start side by side).
  *
  * Before the step, online streams are moved next to each other, and decodes of lower tiers next to them
  * (SplitCache.settle).
  */
 export class DecodePasses {
+  readonly #passes: Exclude<Passes, "mixed">;
   /** Ids of lower tiers that decode. */
   readonly #lower = new Set<number>();
   /** Lengths of the chunks. */
@@ -19,10 +30,16 @@ export class DecodePasses {
   /** True when an online sequence decodes. */
   #streams = false;
 
+  constructor(passes: Exclude<Passes, "mixed">) {
+    this.#passes = passes;
+  }
+
   /** The passes with one more sequence in the step. */
   with(sequence: Sequence, count: number): number {
     if (!isDecode(sequence)) return this.#chunks.size + (this.#chunks.has(count) ? 0 : 1);
-    return this.#streams || isOnline(sequence) ? 1 : this.#runs + this.#runsAddedBy(sequence.id);
+    return this.#passes === "equal" || this.#streams || isOnline(sequence)
+      ? 1
+      : this.#runs + this.#runsAddedBy(sequence.id);
   }
 
   add(sequence: Sequence, count: number): void {

@@ -18,6 +18,8 @@ export interface Circumstances {
   promptsFirst: boolean;
   /** True when the step is of lower tiers alone although streams and online prompts run (LowerTierStep). */
   between: boolean;
+  /** Whether streams may miss their objective for a crowd of prompts (GapBudget). */
+  mayMiss: boolean;
   /** Milliseconds of a step of lower tiers alone since the last step of streams: a part of the gap between two tokens. */
   lowerMs: number;
   /** Milliseconds of the lower tiers' share that copies have taken. */
@@ -72,8 +74,9 @@ export function planLowerTiers<S extends Sequence>(
   const besideMs = Math.min(limits.mostStepMs, besideOnlineMs(draft.ms, limits, lowerMs) - copiedMs);
   const savedCap = Math.min(limits.mostStepMs, besideOnlineMs(draft.ms, limits, lowerMs, savedMs));
   // `lower` begins with flex, if any flex runs.
-  const flexIsOverdue = overdue === "flex" && first.tier === "flex" && draft.tokens < limits.stepTokens;
-  if (flexIsOverdue) draft.add(first, Math.min(shortestChunk(first, draft, limits), limits.stepTokens - draft.tokens));
+  const capacity = draft.capacityFor(first, limits.stepTokens);
+  const flexIsOverdue = overdue === "flex" && first.tier === "flex" && capacity > 0;
+  if (flexIsOverdue) draft.add(first, Math.min(shortestChunk(first, draft, limits), capacity));
   const others = flexIsOverdue ? lower.slice(1) : lower;
   if (online.every(ofKind) && !between) {
     const saves = kind === "decodes" && awaitsStep(running, limits, draft, streamsMs);
@@ -90,7 +93,7 @@ export function planLowerTiers<S extends Sequence>(
 
 /**
  * Decodes before prompts, unless prompts come first; prompts by arrival. Decodes by runs of consecutive ids, the longest
- * first: a split cache computes a run in one pass, and where not all fit, as few runs as possible should be in the step.
+ * first: in a split cache a run takes one pass, and where not all fit, as few runs as possible should be in the step.
  */
 function inOrder<S extends Sequence>(sequences: readonly S[], promptsFirst: boolean): S[] {
   const decodes = sequences.filter(isDecode).sort((a, b) => a.id - b.id);

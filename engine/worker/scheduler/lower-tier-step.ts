@@ -5,8 +5,8 @@ import type { StepDraft } from "./step-draft.ts";
 import { isOnline } from "./tiers.ts";
 
 /**
- * Steps of lower tiers alone beside streams and online prompts, whose steps have no room for them: in a split cache streams
- * and prompts alternate, in a unified one the chunk of a prompt fills the objective. Such a step follows one of streams, and
+ * Steps of lower tiers alone beside streams and online prompts, whose steps have no room for them: in steps of one kind streams
+ * and prompts alternate, in mixed ones the chunk of a prompt fills the objective. Such a step follows one of streams, and
  * the next chunk of online prompts is shorter by it. It never precedes an online request's first step.
  */
 export class LowerTierStep<S extends Sequence> {

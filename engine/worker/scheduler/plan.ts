@@ -36,7 +36,7 @@ function addOnline<S extends Sequence>(
   online: readonly S[],
   limits: PlanLimits,
   draft: StepDraft<S>,
-  { kind, lowerMs }: Circumstances,
+  { kind, lowerMs, mayMiss }: Circumstances,
 ): number {
   const { stepTokens, mostStepMs } = limits;
   const decodes = online.filter(isDecode);
@@ -52,7 +52,7 @@ function addOnline<S extends Sequence>(
   if (kind === "decodes") return streamsMs;
   // The step of the streams, before this one or after it, and one of lower tiers are parts of the gap between two tokens.
   const before = lowerMs + (streams === draft ? 0 : streamsMs);
-  const cycle = cycleMs(prefills, { count: decodes.length, ms: streamsMs, lowerMs }, limits, draft.another());
+  const cycle = cycleMs(prefills, { count: decodes.length, ms: streamsMs, lowerMs, mayMiss }, limits, draft.another());
   const objective = decodes.length > 0 ? cycle - before : Number.POSITIVE_INFINITY;
   const most = Math.min(objective, mostStepMs);
   for (const sequence of prefills) {

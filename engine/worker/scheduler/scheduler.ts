@@ -8,6 +8,7 @@ import type { KvCache } from "../kv/kv-cache.ts";
 import { BacklogCount } from "./backlog.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { shortestChunk } from "./chunk.ts";
+import type { Passes } from "./decode-passes.ts";
 import { Preemption } from "./preemption.ts";
 import { PrefixWaits } from "./prefix-waits.ts";
 import { isDecode, type Sequence } from "./scheduled-sequence.ts";
@@ -19,8 +20,8 @@ import { WaitingQueue } from "./waiting-queue.ts";
 
 export interface SchedulerOptions extends PlanLimits, TierLimitOptions {
   reuse: Reuse;
-  /** True where llama.cpp takes equally many tokens of each sequence in a pass, also in a unified cache. */
-  equalPasses?: boolean;
+  /** In a unified cache; in a split one they are of consecutive ids. */
+  passes?: Passes;
   /** Tokens at the end of a chat's prompt that the next turn's does not have. */
   opening?: number;
 }
@@ -58,8 +59,7 @@ export class Scheduler<S extends Sequence> {
   readonly #cache: KvCache;
   readonly #options: SchedulerOptions;
   readonly #costs: StepCosts;
-  /** True where a step has decodes or prompts, not both. */
-  readonly #oneKind: boolean;
+  readonly #passes: Passes;
   readonly #waiting = new WaitingQueue<S>();
   /** By tier, and within a tier by arrival. */
   readonly #running: S[] = [];
@@ -78,14 +78,14 @@ export class Scheduler<S extends Sequence> {
     this.#cache = cache;
     this.#options = options;
     this.#costs = costs;
-    this.#oneKind = cache.kind === "split" || options.equalPasses === true;
+    this.#passes = cache.kind === "split" ? "consecutive" : (options.passes ?? "mixed");
     this.#limits = new TierLimits(options);
     const requeue = (sequence: S) => this.add(sequence);
     this.#preemption = new Preemption({ cache, limits: this.#limits, running: this.#running, requeue });
     this.#prefixWaits = new PrefixWaits(cache, options.reuse);
     const copies = options.reuse === "whole" && !cache.prefixes.host.isOff;
     this.#checkpoints = copies ? new Checkpoints(cache, options.opening) : null;
-    this.#planner = new StepPlanner(options, this.#oneKind, () => this.#emptyDraft());
+    this.#planner = new StepPlanner(options, this.#passes !== "mixed", () => this.#emptyDraft());
   }
 
   /** Admits waiting sequences and plans the next step. */
@@ -156,7 +156,7 @@ export class Scheduler<S extends Sequence> {
       kvPerDecode,
       flexPlaces: this.#limits.flex,
       objectives: { ttftMs, itlMs },
-      alternatingSteps: this.#oneKind,
+      alternatingSteps: this.#passes !== "mixed",
     };
   }
 
@@ -166,7 +166,7 @@ export class Scheduler<S extends Sequence> {
   }
 
   #emptyDraft(): StepDraft<S> {
-    return new StepDraft<S>(this.#costs, this.#cache.attention(), this.#oneKind);
+    return new StepDraft<S>(this.#costs, this.#cache.attention(), this.#passes);
   }
 
   /** Sets the time that copies to and from host memory may take before this step. */

@@ -1,7 +1,7 @@
 import { type Forecast, NO_TILE, type StepCosts, type StepShape, type Tile } from "../cost/step-model.ts";
 import type { Attended } from "../kv/kv-cache.ts";
 import { MOST_SCORED } from "../native/sampling/scored-rows.ts";
-import { DecodePasses } from "./decode-passes.ts";
+import { DecodePasses, type Passes } from "./decode-passes.ts";
 import { chunkable, isDecode, type Sequence } from "./scheduled-sequence.ts";
 import { isOnline } from "./tiers.ts";
 
@@ -14,6 +14,11 @@ export interface PlanEntry<S extends Sequence> {
   read: number;
 }
 
+/** Tokens of a sequence that may have a row of logits in one step. */
+export function mostRows(sequence: Sequence): number {
+  return sequence.scored && !isDecode(sequence) ? MOST_SCORED : Number.POSITIVE_INFINITY;
+}
+
 /** A step that is being planned, and its predicted cost so far. */
 export class StepDraft<S extends Sequence> {
   readonly entries: PlanEntry<S>[] = [];
@@ -22,14 +27,15 @@ export class StepDraft<S extends Sequence> {
   #scored = 0;
   readonly #costs: StepCosts;
   readonly #attended: Attended;
+  readonly #kind: Passes;
   readonly #passes: DecodePasses | null;
   #shape: StepShape = { prefill: 0, decode: 0, kv: 0, read: 0, passes: 1 };
 
-  /** @param oneKind true where steps are of one kind, and llama.cpp may take several passes for one */
-  constructor(costs: StepCosts, attended: Attended, oneKind = false) {
+  constructor(costs: StepCosts, attended: Attended, passes: Passes = "mixed") {
     this.#costs = costs;
     this.#attended = attended;
-    this.#passes = oneKind ? new DecodePasses() : null;
+    this.#kind = passes;
+    this.#passes = passes === "mixed" ? null : new DecodePasses(passes);
   }
 
   get shape(): Readonly<StepShape> {
@@ -47,7 +53,7 @@ export class StepDraft<S extends Sequence> {
 
   /** An empty step under the same step model. */
   another(): StepDraft<S> {
-    return new StepDraft(this.#costs, this.#attended, this.#passes !== null);
+    return new StepDraft(this.#costs, this.#attended, this.#kind);
   }
 
   /** The rest of the step model's reach, in tokens. */
@@ -61,9 +67,9 @@ export class StepDraft<S extends Sequence> {
     return Math.min(chunkable(sequence), stepTokens - this.tokens, this.rowsFor(sequence));
   }
 
-  /** Tokens of a sequence that may have a row of logits; infinite where no rows of its prompt are wanted. */
+  /** Tokens of a sequence that may still have a row of logits; infinite where no rows of its prompt are wanted. */
   rowsFor(sequence: S): number {
-    return sequence.scored && !isDecode(sequence) ? MOST_SCORED - this.#scored : Number.POSITIVE_INFINITY;
+    return mostRows(sequence) - this.#scored;
   }
 
   /** Predicted milliseconds with `count` tokens of one more sequence. */
@@ -117,7 +123,7 @@ export class StepDraft<S extends Sequence> {
   #with(sequence: S, count: number): StepShape {
     const { prefill, decode, kv, read } = this.#shape;
     const isNext = isDecode(sequence);
-    const attended = this.#attended(sequence, count);
+    const attended = this.#attended(sequence, count, this.tokens);
     const { rows, below } = this.tile;
     return {
       prefill: prefill + (isNext ? 0 : count),

@@ -1,3 +1,4 @@
+import { GapBudget } from "../cost/gap-budget.ts";
 import { SavedTax } from "../cost/saved-tax.ts";
 import type { PlanLimits } from "../cost/step-caps.ts";
 import type { Forecast } from "../cost/step-model.ts";
@@ -28,6 +29,7 @@ export class StepPlanner<S extends Sequence> {
   readonly #lowerKindPolicy = new StepKindPolicy();
   readonly #lowerStep = new LowerTierStep<S>();
   readonly #savedTax: SavedTax;
+  readonly #gapBudget = new GapBudget();
   /** True when the last plan is of lower tiers alone although online work runs. */
   #between = false;
 
@@ -50,7 +52,15 @@ export class StepPlanner<S extends Sequence> {
     const { lowerMs } = this.#lowerStep;
     const savedMs = this.#savedTax.ms(hasTier(running, "flex"));
     const { promptsFirst } = this.#starvation;
-    const circumstances = { overdue, promptsFirst, lowerMs, copiedMs, savedMs, overrun };
+    const circumstances = {
+      overdue,
+      promptsFirst,
+      mayMiss: this.#gapBudget.isLeft,
+      lowerMs,
+      copiedMs,
+      savedMs,
+      overrun,
+    };
     // Flex that was skipped for long is added to a step of online work instead.
     this.#between = overdue !== "flex" && this.#lowerStep.isDue(running, waiting);
     if (this.#between) {
@@ -72,6 +82,8 @@ export class StepPlanner<S extends Sequence> {
     this.#starvation.count(running, planned);
     (this.#between ? this.#lowerKindPolicy : this.#kindPolicy).count(planned);
     this.#lowerStep.count(planned, forecast.predictedMs);
+    const streams = planned.some((sequence) => isOnline(sequence) && isDecode(sequence));
+    this.#gapBudget.count(streams, forecast.predictedMs, this.#limits.itlMs);
     this.#savedTax.count(forecast, copiedMs, this.#mostSaved(running), running.some(isOnline));
   }
 

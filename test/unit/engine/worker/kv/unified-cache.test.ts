@@ -12,6 +12,17 @@ describe("unified cache", () => {
     expect(driven.memory.used).toBe(106);
   });
 
+  test("a token attends over the cells that have tokens, not over reserved ones", () => {
+    const driven = new DrivenCache("unified", 8, 400);
+    driven.visit(text(1, 100));
+    driven.start([...text(1, 80), 7]);
+    const long = { id: -1, tokens: text(2, 120), computed: 0, scope: "" };
+    expect(driven.cache.place(long, true)).toBe(true);
+    expect(driven.cache.used).toBe(221);
+    expect(driven.cache.attention()(long, 10, 0)).toBe(10 * (101 + 10));
+    expect(driven.cache.attention()(long, 10, 5)).toBe(10 * (101 + 5 + 10));
+  });
+
   test("shared cells of idle prefixes count once against their bound", () => {
     const driven = new DrivenCache("unified", 16, 400);
     const sequences = Array.from({ length: 6 }, (_, i) => driven.start([...text(1, 80), ...text(10 + i, 3)]));

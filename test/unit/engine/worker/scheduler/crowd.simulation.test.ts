@@ -27,10 +27,15 @@ function outcome(speed: number, split: boolean, prompts: number, tokens: number)
   const watch = new ObjectiveWatch({ ttftMs: "auto", itlMs: "auto" }, { sequences: prompts, context: 4096 });
   watch.review(costs);
   const limits = { ...LIMITS, mostStepMs: Number.POSITIVE_INFINITY, ttftMs: watch.ttftMs, itlMs: watch.itlMs };
-  const attended: Attended = ({ computed }, count) => count * computed + (count * (count + 1)) / 2;
-  const planner = new StepPlanner<Sequence>(limits, split, () => new StepDraft(costs, attended, split));
+  const passes = split ? "consecutive" : "mixed";
+  const planner = new StepPlanner<Sequence>(limits, split, () => new StepDraft(costs, attention(), passes));
   const running = Array.from({ length: prompts }, (_, id) => left(tokens, id));
   for (const sequence of running) Object.assign(sequence, { tokens: Array<number>(tokens).fill(1), computed: 0 });
+  const attention = (): Attended => {
+    const filled = running.reduce((sum, { computed }) => sum + computed, 0);
+    if (split) return ({ computed }, count) => count * computed + (count * (count + 1)) / 2;
+    return (_, count, before) => count * (filled + before + count);
+  };
   const lastToken = new Map<Sequence, number>();
   let now = 0;
   let gap = 0;
@@ -49,8 +54,11 @@ function outcome(speed: number, split: boolean, prompts: number, tokens: number)
       sequence.tokens.push(1);
     }
   }
-  const alone = (prompts * tokens * (p + (r * tokens) / 2) + (o * prompts * tokens) / limits.stepTokens) / speed;
-  const streamsMs = predict({ prefill: 0, decode: prompts, kv: prompts * tokens, read: 0, passes: 1 });
+  const work = prompts * tokens;
+  // In a unified cache every prompt attends over the cells of all.
+  const positions = (work * (split ? tokens : work + limits.stepTokens)) / 2;
+  const alone = (p * work + r * positions + (o * work) / limits.stepTokens) / speed;
+  const streamsMs = predict({ prefill: 0, decode: prompts, kv: work * (split ? 1 : prompts), read: 0, passes: 1 });
   return { last: now / alone, gap: gap / Math.max(watch.itlMs, 2 * streamsMs) };
 }
 

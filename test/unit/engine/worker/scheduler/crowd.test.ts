@@ -3,9 +3,9 @@ import { cycleMs } from "../../../../../engine/worker/scheduler/crowd.ts";
 import { draftOf, FIT, LIMITS, left } from "./plan-rig.ts";
 
 /** The cycle of streams whose step takes 10 ms and one for each, beside prompts of these lengths. */
-function cycle(prompts: number[], streams: number, itlMs = 50, lowerMs = 0): number {
+function cycle(prompts: number[], streams: number, itlMs = 50, lowerMs = 0, mayMiss = true): number {
   const sequences = prompts.map((count, id) => left(count, id));
-  return cycleMs(sequences, { count: streams, ms: 10 + streams, lowerMs }, { ...LIMITS, itlMs }, draftOf(FIT));
+  return cycleMs(sequences, { count: streams, ms: 10 + streams, lowerMs, mayMiss }, { ...LIMITS, itlMs }, draftOf(FIT));
 }
 
 function times(count: number, tokens: number): number[] {
@@ -30,6 +30,7 @@ test.each<[string, number, number]>([
     120,
   ],
   ["a longer one does not", cycle(times(3, 160), 10, 20), 40],
+  ["nor without a budget", cycle(times(5, 600), 1, 50, 0, false), 50],
   ["nor beside a step of lower tiers", cycle(times(3, 130), 10, 20, 20), 40],
 ])("%s", (_, actual, expected) => {
   expect(actual).toBe(expected);

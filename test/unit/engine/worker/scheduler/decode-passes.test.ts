@@ -2,9 +2,11 @@ import { expect, test } from "vitest";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
 import { DecodePasses } from "../../../../../engine/worker/scheduler/decode-passes.ts";
 
+import { left } from "./plan-rig.ts";
+
 /** The passes of a step after each of its sequences: [tier, id, tokens of it that the step computes]. */
 function passes(entries: [Tier, number, number][]): number[] {
-  const all = new DecodePasses();
+  const all = new DecodePasses("consecutive");
   return entries.map(([tier, id, count]) => {
     const tokens = Array<number>(count).fill(1);
     const sequence = {
@@ -62,4 +64,10 @@ test.each<[string, [Tier, number, number][], number[]]>([
   ],
 ])("%s", (_, entries, expected) => {
   expect(passes(entries)).toEqual(expected);
+});
+
+test("where ids need not be consecutive, decodes take one pass", () => {
+  const all = new DecodePasses("equal");
+  for (const id of [3, 6, 9]) all.add({ ...left(1, id, "batch") }, 1);
+  expect(all.with(left(1, 20, "batch"), 1)).toBe(1);
 });

@@ -13,12 +13,13 @@ export const LIMITS: PlanLimits = {
   batchStepMs: null,
   mostStepMs: 30_000,
 };
-/** Steps of both kinds, no overdue tier, batch prompts first, no copies and no saved tax. */
+/** Steps of both kinds, no overdue tier, batch prompts first, no copies, no saved tax, and a budget of long gaps. */
 export const PLAIN: Circumstances = {
   kind: null,
   overdue: null,
   promptsFirst: true,
   between: false,
+  mayMiss: true,
   lowerMs: 0,
   copiedMs: 0,
   savedMs: 0,

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
 import type { PlanLimits } from "../../../../../engine/worker/cost/step-caps.ts";
 import type { Fit } from "../../../../../engine/worker/cost/step-model.ts";
+import { shortestChunk } from "../../../../../engine/worker/scheduler/chunk.ts";
 import { planStep } from "../../../../../engine/worker/scheduler/plan.ts";
 import { isDecode, remaining, type Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
 import { isOnline, type LowerTier } from "../../../../../engine/worker/scheduler/tiers.ts";
@@ -97,6 +98,16 @@ describe("prompts with scored tokens have 32 rows of a step", () => {
   const scored = (count: number, id: number, tier: Tier = "default"): Sequence => ({
     ...left(count, id, tier),
     scored: true,
+  });
+
+  test.each<Tier>(["default", "flex", "batch"])("a chunk of tier %s is shorter than a tile of more rows", (tier) => {
+    const tile = { rows: 64, below: 10 };
+    const draft = draftOf({ ...FIT, r: 0.001 }, UNBOUNDED, tile);
+    const prompt = { ...scored(3000, 0, tier), computed: 1003, tokens: Array<number>(2503).fill(1) };
+    expect(shortestChunk(prompt, draft, LIMITS)).toBe(16);
+    const [entry] = planStep([prompt], { ...LIMITS, batchStepMs: 1000 }, draft, PLAIN);
+    expect(entry?.count).toBeGreaterThanOrEqual(16);
+    expect(entry?.count).toBeLessThanOrEqual(32);
   });
 
   test("later prompts have the rest of the step", () => {

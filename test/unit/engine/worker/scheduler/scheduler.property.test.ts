@@ -51,7 +51,7 @@ const split: fc.Arbitrary<SimulationSetup> = fc
 const unified: fc.Arbitrary<SimulationSetup> = fc
   .record({
     ...common,
-    equalPasses: fc.boolean(),
+    passes: fc.constantFrom("mixed" as const, "equal" as const, "consecutive" as const),
     spare: fc.nat({ max: 8 }),
     reserve: withReserve,
     cells: fc.integer({ min: LONGEST, max: 400 }),

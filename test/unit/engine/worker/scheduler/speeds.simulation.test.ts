@@ -37,7 +37,7 @@ function outcome(speed: number, asked: number | "auto", tile: Tile): Outcome {
   const attended: Attended = ({ computed }, count) => count * computed + (count * (count + 1)) / 2;
   const stepMs = (running: Sequence[], kind: "prompts" | "decodes" | null) => {
     const limits = { ...LIMITS, ttftMs: watch.ttftMs, itlMs: watch.itlMs, mostStepMs: Number.POSITIVE_INFINITY };
-    const draft = new StepDraft<Sequence>(costs, attended, true);
+    const draft = new StepDraft<Sequence>(costs, attended, "consecutive");
     planStep(running, limits, draft, { ...PLAIN, kind });
     for (const { sequence, count } of draft.entries) if (sequence === prompt) prompt.computed += count;
     return draft.ms;

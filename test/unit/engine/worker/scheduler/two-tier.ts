@@ -215,13 +215,13 @@ export class TwoTiers {
   #cost(entries: Step<TimedSequence>["entries"]): number {
     if (entries.length === 0) return 0;
     const { fit } = this.setup.machine;
-    const split = this.setup.kind === "split" ? new DecodePasses() : null;
+    const split = this.setup.kind === "split" ? new DecodePasses("consecutive") : null;
     const attended = this.cache.attention();
     const shape: StepShape = { prefill: 0, decode: 0, kv: 0, read: 0, passes: 1 };
     for (const { sequence, count } of entries) {
       const next = remaining(sequence) === 1;
       shape[next ? "decode" : "prefill"] += count;
-      shape[next ? "kv" : "read"] += attended(sequence, count);
+      shape[next ? "kv" : "read"] += attended(sequence, count, shape.prefill + shape.decode - count);
       shape.passes = split?.with(sequence, count) ?? 1;
       split?.add(sequence, count);
     }

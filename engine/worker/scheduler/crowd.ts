@@ -29,7 +29,8 @@ export function cycleMs<S extends Sequence>(
   trial: StepDraft<S>,
 ): number {
   const usualMs = mixedStepMs(streams.ms, itlMs);
-  if (!streams.mayMiss) return usualMs;
+  // Beside longer steps of streams every prompt makes them miss the objective, by its share of the cycle.
+  if (!streams.mayMiss && usualMs <= itlMs) return usualMs;
   const longerMs = CROWD_CYCLE * usualMs;
   const outnumber = prompts.length > streams.count;
   const most = longerMs - streams.lowerMs - streams.ms;

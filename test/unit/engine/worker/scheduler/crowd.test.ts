@@ -31,6 +31,7 @@ test.each<[string, number, number]>([
   ],
   ["a longer one does not", cycle(times(3, 160), 10, 20), 40],
   ["nor without a budget", cycle(times(5, 600), 1, 50, 0, false), 50],
+  ["but where every prompt makes the streams miss their objective", cycle(times(5, 600), 1, 21, 0, false), 66],
   ["nor beside a step of lower tiers", cycle(times(3, 130), 10, 20, 20), 40],
 ])("%s", (_, actual, expected) => {
   expect(actual).toBe(expected);

@@ -109,8 +109,9 @@ export class StepInvariants {
 
   /** Whether a step has decodes or prompts, not both. */
   get #oneKind(): boolean {
-    const { kind, passes = "mixed" } = this.#simulated.setup;
-    return kind === "split" || passes !== "mixed";
+    const { setup, sequences } = this.#simulated;
+    const online = sequences.some((sequence) => sequence.state === "running" && isOnline(sequence));
+    return setup.kind === "split" || (online && (setup.passes ?? "mixed") !== "mixed");
   }
 
   #checkIds({ entries, running }: CheckedStep): void {

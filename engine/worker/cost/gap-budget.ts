@@ -1,4 +1,4 @@
-/** Gaps in a row that may miss the objective after a time without such gaps: enough for 64 prompts of 64 tokens. */
+/** Gaps that may miss the objective after a pause of all streams: enough for 64 prompts of 64 tokens. */
 const MOST = 16;
 /** Share of all gaps that may miss it. */
 const SHARE = 1 / 100;
@@ -15,6 +15,12 @@ export class GapBudget {
 
   get isLeft(): boolean {
     return this.#left >= 1;
+  }
+
+  /** No stream runs. */
+  renew(): void {
+    this.#left = MOST;
+    this.#gapMs = 0;
   }
 
   /** Takes each step once. @param streams whether it has the next tokens of online streams */

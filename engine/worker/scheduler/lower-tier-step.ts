@@ -39,22 +39,17 @@ export class LowerTierStep<S extends Sequence> {
   }
 }
 
-/**
- * The predicted time of the next tokens of all streams and the shortest chunk of the first online prompt.
- *
- * @param oneKind whether these are two steps
- */
+/** The predicted time of the next tokens of all streams and the shortest chunk of the first online prompt, in one step or in two. */
 export function leastOnlineMs<S extends Sequence>(
   running: readonly S[],
   limits: PlanLimits,
   empty: StepDraft<S>,
-  oneKind: boolean,
 ): number {
   const online = running.filter(isOnline);
   const streams = empty.another();
   for (const sequence of online) if (isDecode(sequence)) streams.add(sequence, 1);
   const prompt = online.find((sequence) => !isDecode(sequence));
   if (prompt === undefined) return streams.ms;
-  const chunk = oneKind ? empty : streams;
-  return (oneKind ? streams.ms : 0) + chunk.msWith(prompt, shortestChunk(prompt, chunk, limits));
+  const chunk = empty.ofOneKind ? empty : streams;
+  return (empty.ofOneKind ? streams.ms : 0) + chunk.msWith(prompt, shortestChunk(prompt, chunk, limits));
 }

@@ -20,7 +20,7 @@ import { WaitingQueue } from "./waiting-queue.ts";
 
 export interface SchedulerOptions extends PlanLimits, TierLimitOptions {
   reuse: Reuse;
-  /** In a unified cache; in a split one they are of consecutive ids. */
+  /** In a unified cache while online work runs; in a split one they are of consecutive ids. */
   passes?: Passes;
   /** Tokens at the end of a chat's prompt that the next turn's does not have. */
   opening?: number;
@@ -59,7 +59,6 @@ export class Scheduler<S extends Sequence> {
   readonly #cache: KvCache;
   readonly #options: SchedulerOptions;
   readonly #costs: StepCosts;
-  readonly #passes: Passes;
   readonly #waiting = new WaitingQueue<S>();
   /** By tier, and within a tier by arrival. */
   readonly #running: S[] = [];
@@ -78,14 +77,13 @@ export class Scheduler<S extends Sequence> {
     this.#cache = cache;
     this.#options = options;
     this.#costs = costs;
-    this.#passes = cache.kind === "split" ? "consecutive" : (options.passes ?? "mixed");
     this.#limits = new TierLimits(options);
     const requeue = (sequence: S) => this.add(sequence);
     this.#preemption = new Preemption({ cache, limits: this.#limits, running: this.#running, requeue });
     this.#prefixWaits = new PrefixWaits(cache, options.reuse);
     const copies = options.reuse === "whole" && !cache.prefixes.host.isOff;
     this.#checkpoints = copies ? new Checkpoints(cache, options.opening) : null;
-    this.#planner = new StepPlanner(options, this.#passes !== "mixed", () => this.#emptyDraft());
+    this.#planner = new StepPlanner(options, () => this.#emptyDraft());
   }
 
   /** Admits waiting sequences and plans the next step. */
@@ -163,6 +161,12 @@ export class Scheduler<S extends Sequence> {
   /** Running sequences that a step may compute. */
   get #ready(): S[] {
     return this.#running.filter((sequence) => sequence.ready?.() ?? true);
+  }
+
+  /** Lower tiers alone have mixed steps in a unified cache: these have more sequences, and none waits for another's next token. */
+  get #passes(): Passes {
+    if (this.#cache.kind === "split") return "consecutive";
+    return this.#running.some(isOnline) ? (this.#options.passes ?? "mixed") : "mixed";
   }
 
   #emptyDraft(): StepDraft<S> {

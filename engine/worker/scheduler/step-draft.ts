@@ -38,6 +38,11 @@ export class StepDraft<S extends Sequence> {
     this.#passes = passes === "mixed" ? null : new DecodePasses(passes);
   }
 
+  /** Whether the step has decodes or prompts, not both. */
+  get ofOneKind(): boolean {
+    return this.#kind !== "mixed";
+  }
+
   get shape(): Readonly<StepShape> {
     return this.#shape;
   }

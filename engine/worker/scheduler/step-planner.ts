@@ -21,7 +21,6 @@ import { hasTier, isOnline, type LowerTier } from "./tiers.ts";
  */
 export class StepPlanner<S extends Sequence> {
   readonly #limits: PlanLimits;
-  readonly #oneKind: boolean;
   readonly #emptyDraft: () => StepDraft<S>;
   readonly #starvation = new StarvationGuard();
   readonly #kindPolicy = new StepKindPolicy();
@@ -33,10 +32,8 @@ export class StepPlanner<S extends Sequence> {
   /** True when the last plan is of lower tiers alone although online work runs. */
   #between = false;
 
-  /** @param oneKind whether a step has decodes or prompts, not both */
-  constructor(limits: PlanLimits, oneKind: boolean, emptyDraft: () => StepDraft<S>) {
+  constructor(limits: PlanLimits, emptyDraft: () => StepDraft<S>) {
     this.#limits = limits;
-    this.#oneKind = oneKind;
     this.#emptyDraft = emptyDraft;
     this.#savedTax = new SavedTax(limits.batchTax);
   }
@@ -64,7 +61,7 @@ export class StepPlanner<S extends Sequence> {
     // Flex that was skipped for long is added to a step of online work instead.
     this.#between = overdue !== "flex" && this.#lowerStep.isDue(running, waiting);
     if (this.#between) {
-      const onlineMs = leastOnlineMs(running, this.#limits, this.#emptyDraft(), this.#oneKind);
+      const onlineMs = leastOnlineMs(running, this.#limits, this.#emptyDraft());
       const lower = running.filter((sequence) => !isOnline(sequence));
       const plan = this.#planKind(this.#lowerKindPolicy, lower, overdue, (kind, draft) =>
         planLowerTiers(running, this.#limits, draft, onlineMs, { ...circumstances, kind, between: true }),
@@ -82,8 +79,10 @@ export class StepPlanner<S extends Sequence> {
     this.#starvation.count(running, planned);
     (this.#between ? this.#lowerKindPolicy : this.#kindPolicy).count(planned);
     this.#lowerStep.count(planned, forecast.predictedMs);
-    const streams = planned.some((sequence) => isOnline(sequence) && isDecode(sequence));
-    this.#gapBudget.count(streams, forecast.predictedMs, this.#limits.itlMs);
+    const isStream = (sequence: S) => isOnline(sequence) && isDecode(sequence);
+    if (running.some(isStream)) {
+      this.#gapBudget.count(planned.some(isStream), forecast.predictedMs, this.#limits.itlMs);
+    } else this.#gapBudget.renew();
     this.#savedTax.count(forecast, copiedMs, this.#mostSaved(running), running.some(isOnline));
   }
 
@@ -103,7 +102,7 @@ export class StepPlanner<S extends Sequence> {
       planned.set(kind, draft);
       return draft;
     };
-    return planOf(this.#oneKind ? policy.choose(running, overdue, (kind) => planOf(kind).ms) : null);
+    return planOf(this.#emptyDraft().ofOneKind ? policy.choose(running, overdue, (kind) => planOf(kind).ms) : null);
   }
 
   /** Enough for the first prompt of a lower tier, or else its decode, to be worth a step: more would delay streams like a burst. */

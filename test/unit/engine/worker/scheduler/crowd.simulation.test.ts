@@ -28,7 +28,7 @@ function outcome(speed: number, split: boolean, prompts: number, tokens: number)
   watch.review(costs);
   const limits = { ...LIMITS, mostStepMs: Number.POSITIVE_INFINITY, ttftMs: watch.ttftMs, itlMs: watch.itlMs };
   const passes = split ? "consecutive" : "mixed";
-  const planner = new StepPlanner<Sequence>(limits, split, () => new StepDraft(costs, attention(), passes));
+  const planner = new StepPlanner<Sequence>(limits, () => new StepDraft(costs, attention(), passes));
   const running = Array.from({ length: prompts }, (_, id) => left(tokens, id));
   for (const sequence of running) Object.assign(sequence, { tokens: Array<number>(tokens).fill(1), computed: 0 });
   const attention = (): Attended => {

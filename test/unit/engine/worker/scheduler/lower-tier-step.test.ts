@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { NO_TILE } from "../../../../../engine/worker/cost/step-model.ts";
 import { planLowerTiers } from "../../../../../engine/worker/scheduler/lower-tier-plan.ts";
 import { LowerTierStep, leastOnlineMs } from "../../../../../engine/worker/scheduler/lower-tier-step.ts";
 import { planStep } from "../../../../../engine/worker/scheduler/plan.ts";
 import type { Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
-import { draftOf, FIT, LIMITS, left, PLAIN } from "./plan-rig.ts";
+import { draftOf, FIT, LIMITS, left, PLAIN, UNBOUNDED } from "./plan-rig.ts";
 
 const stream = left(1, 0);
 const prompt = left(600, 1);
@@ -40,7 +41,7 @@ describe("a step of lower tiers beside streams and online prompts", () => {
   test("takes the saved tax within what streams and a short chunk leave of the objective", () => {
     const plan = (savedMs: number, itlMs: number) => {
       const limits = { ...LIMITS, itlMs };
-      const onlineMs = leastOnlineMs(all, limits, draftOf(FIT), true);
+      const onlineMs = leastOnlineMs(all, limits, draftOf(FIT, UNBOUNDED, NO_TILE, "consecutive"));
       // A step of 10 + 1 and one of 10 + 0.2 · 16.
       expect(onlineMs).toBeCloseTo(24.2);
       const draft = draftOf(FIT);

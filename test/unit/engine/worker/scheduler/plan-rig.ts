@@ -1,6 +1,7 @@
 import type { Tier } from "../../../../../engine/protocol/request.ts";
 import type { PlanLimits } from "../../../../../engine/worker/cost/step-caps.ts";
 import { type Fit, NO_TILE, type StepShape } from "../../../../../engine/worker/cost/step-model.ts";
+import type { Passes } from "../../../../../engine/worker/scheduler/decode-passes.ts";
 import type { Circumstances } from "../../../../../engine/worker/scheduler/lower-tier-plan.ts";
 import type { Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
 import { StepDraft } from "../../../../../engine/worker/scheduler/step-draft.ts";
@@ -35,7 +36,7 @@ export function left(count: number, id = 0, tier: Tier = "default"): Sequence {
   return { id, tier, owner: "local", scope: "", arrival: id, tokens, computed: 3, state: "running" };
 }
 
-export function draftOf(fit: Fit, reach = UNBOUNDED, tile = NO_TILE): StepDraft<Sequence> {
+export function draftOf(fit: Fit, reach = UNBOUNDED, tile = NO_TILE, passes: Passes = "mixed"): StepDraft<Sequence> {
   const predict = (shape: StepShape) =>
     fit.o +
     fit.p * shape.prefill +
@@ -43,5 +44,5 @@ export function draftOf(fit: Fit, reach = UNBOUNDED, tile = NO_TILE): StepDraft<
     fit.k * shape.kv +
     fit.r * shape.read +
     fit.m * (shape.passes - 1);
-  return new StepDraft<Sequence>({ predict, reach, tile }, ({ computed }, count) => count * (computed + 1));
+  return new StepDraft<Sequence>({ predict, reach, tile }, ({ computed }, count) => count * (computed + 1), passes);
 }

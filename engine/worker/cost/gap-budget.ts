@@ -5,8 +5,7 @@ const SHARE = 1 / 100;
 
 /**
  * The error budget of the objective between two tokens: crowds of prompts may spend it. Under a steady load prompts outnumber the
- * streams again and again; without a bound the streams would miss their objective in a quarter of all gaps. Counts forecasts.
- * Pure.
+ * streams again and again; without a bound the streams would miss their objective each time. Counts forecasts. Pure.
  */
 export class GapBudget {
   #left = MOST;

@@ -45,11 +45,11 @@ const MOST_COMPARED = 64;
  * Decides which sequences run and what each step computes. Called between steps only; has no reference to llama.cpp or to
  * a clock.
  *
- * `schedule()` is the algorithm. It plans a step once. In a split cache, and of a model with recurrent state, a step is of one
- * kind, and where the kinds have to be compared by the fill of their steps, each is planned once. A step of lower tiers between two of
- * online work that is empty is followed by an online plan. When no planned sequence can reserve its cells, all is planned
- * again for the sequences that still run. A plan only adds up predictions; the time of planning is measured with every step
- * (`planMs`).
+ * `schedule()` is the algorithm. It plans a step once. In a split cache, and beside online work of a model with recurrent state,
+ * a step is of one kind, and where the kinds have to be compared by the fill of their steps, each is planned once. A step of lower
+ * tiers between two of online work that is empty is followed by an online plan. When no planned sequence can reserve its cells, all
+ * is planned again for the sequences that still run. A plan only adds up predictions; the time of planning is measured with every
+ * step (`planMs`).
  *
  * Online work never waits for a lower tier: some sequences and cells stay free for it, and when these are taken too, lower
  * tiers are preempted before the same step. Flex preempts batch in the same way, except for a share that batch keeps: both
@@ -163,7 +163,7 @@ export class Scheduler<S extends Sequence> {
     return this.#running.filter((sequence) => sequence.ready?.() ?? true);
   }
 
-  /** Lower tiers alone have mixed steps in a unified cache: these have more sequences, and none waits for another's next token. */
+  /** Lower tiers alone have mixed steps in a unified cache, where a batch on a hybrid model is faster with them. */
   get #passes(): Passes {
     if (this.#cache.kind === "split") return "consecutive";
     return this.#running.some(isOnline) ? (this.#options.passes ?? "mixed") : "mixed";

@@ -10,9 +10,9 @@ const PROMPT_STEPS = 8;
 const AS_FULL = 0.9;
 
 /**
- * Chooses the kind of the next step in a split cache, and of a model with recurrent state in any cache: there llama.cpp computes
- * decodes and prompts of one batch in passes of their own, one after the other. As separate steps they cost the same, and each one's tokens are known as soon as it ends.
- * A cap, too, then contains the overhead of one pass and not of several.
+ * Chooses the kind of the next step in a split cache, and beside online work of a model with recurrent state in any cache: there
+ * llama.cpp computes decodes and prompts of one batch in passes of their own, one after the other. As separate steps they cost the
+ * same, and each one's tokens are known as soon as it ends. A cap, too, then contains the overhead of one pass and not of several.
  *
  * Streams and online prompts alternate, and so do those of flex while no online work runs. Batch alone computes the kind that
  * fills a step better, prompts when both do: the more sequences decode in one step, the less each costs.

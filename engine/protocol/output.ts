@@ -48,6 +48,8 @@ export interface SequenceOutput {
 
 export interface SequenceFinish {
   reason: FinishReason;
+  /** The stop string that ended the sequence; null where another cause did. */
+  stop: string | null;
   completionTokens: number;
   reasoningTokens: number;
 }

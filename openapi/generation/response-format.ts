@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkGbnf, jsonObjectGrammar, schemaGrammar } from "../../grammar/checked-grammar.ts";
+import { checkGbnf, schemaGrammar } from "../../grammar/checked-grammar.ts";
 import { GbnfError } from "../../grammar/gbnf/gbnf.ts";
 import { UnsupportedSchema } from "../../grammar/schema/unsupported-schema.ts";
 import { anyObject } from "../any-object.ts";
@@ -66,7 +66,8 @@ export const grammarFields = {
     .describe("Extension. A JSON schema for the answer, without `response_format`."),
 };
 
-interface Constrained {
+/** The fields that name the form of an answer. */
+export interface Constrained {
   response_format?: z.infer<typeof responseFormat>;
   grammar?: string | null;
   json_schema?: Record<string, unknown> | null;
@@ -83,20 +84,4 @@ export function oneConstraint(context: z.core.ParsePayload<Constrained>): void {
   if (given.length < 2) return;
   const message = `it is not allowed together with '${given[0]}'`;
   context.issues.push({ code: "custom", input: context.value, path: [given[1]!], message });
-}
-
-/** The GBNF grammar that the answer to a validated body must match; null for none. */
-export function answerGrammar({ response_format, grammar, json_schema }: Constrained): string | null {
-  if (grammar != null) return grammar;
-  if (json_schema != null) return schemaGrammar(json_schema);
-  switch (response_format?.type) {
-    case "json_schema": {
-      const { schema } = response_format.json_schema;
-      return schema == null ? jsonObjectGrammar() : schemaGrammar(schema);
-    }
-    case "json_object":
-      return jsonObjectGrammar();
-    default:
-      return null;
-  }
 }

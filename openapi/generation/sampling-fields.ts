@@ -68,6 +68,8 @@ export function samplingFields(limits: RequestLimits) {
   };
 }
 
+export type SamplingBody = z.infer<z.ZodObject<ReturnType<typeof samplingFields>>>;
+
 /** Top-level fields of vLLM and llama-server. */
 const extensionFields = {
   top_k: z.int().min(-1).max(INT32_MAX).nullish().describe("Extension. 0 and -1 for off. Default: off."),

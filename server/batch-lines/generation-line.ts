@@ -62,7 +62,7 @@ export async function generateLine(
     case "error":
       return failedLine(outcome.error, ready.facts.fingerprint, withOthers);
     case "ok": {
-      const whole = request.whole(identity, sink.choices, outcome.usage);
+      const whole = request.whole(identity, sink.choices, outcome);
       const body = String(await jsonBytes({ ...whole, nightshift: lineMark(request.ignored) }));
       const version = ready.facts.fingerprint;
       return { how: "answered", statusCode: 200, body, usage: lineUsage(outcome.usage), version };

@@ -1,16 +1,24 @@
-import type { FinishReason, ToolCallDelta } from "../../engine/protocol/output.ts";
+import type { SequenceFinish, ToolCallDelta } from "../../engine/protocol/output.ts";
+import type { ApiError } from "../../openapi/api-error.ts";
 import type { ChatResponse } from "../../openapi/generation/chat.ts";
-import type { Usage } from "../../openapi/generation/usage.ts";
 import type { Unwritten } from "../../openapi/json/json-pieces.ts";
 import type { WholeChoice, WholeToolCall } from "../generation/output/body-sink.ts";
-import type { AnswerIdentity, ChunkFormat, TextDelta } from "../generation/output/chunk-format.ts";
+import type { AnswerEnd } from "../generation/output/sink.ts";
+import {
+  type AnswerIdentity,
+  DONE,
+  EVENT_STREAM,
+  errorEvent,
+  type StreamFormat,
+  type TextDelta,
+} from "../generation/output/stream-format.ts";
 import { chatLogprobs, lateChatLogprobs } from "./chat-logprobs.ts";
 
 /** An object of type chat.completion: the whole answer. */
 export function chatCompletion(
   identity: AnswerIdentity,
   choices: readonly WholeChoice[],
-  usage: Usage,
+  { usage }: AnswerEnd,
 ): Unwritten<ChatResponse> {
   return {
     id: identity.id,
@@ -27,7 +35,7 @@ export function chatCompletion(
         ...(calls.length > 0 && { tool_calls: calls.map(toolCall) }),
       },
       logprobs: logprobs === null ? null : lateChatLogprobs(logprobs),
-      finish_reason: finish,
+      finish_reason: finish.reason,
     })),
     usage,
     service_tier: identity.tier,
@@ -40,14 +48,17 @@ function toolCall({ id, name, arguments: args }: WholeToolCall) {
 }
 
 /** Events of type chat.completion.chunk. */
-export class ChatChunks implements ChunkFormat {
+export class ChatChunks implements StreamFormat {
+  readonly type = EVENT_STREAM;
   readonly #head: string;
   readonly #tail: string;
+  readonly #includeUsage: boolean;
 
   constructor({ id, created, model, tier, fingerprint }: AnswerIdentity, includeUsage: boolean) {
     const common = { id, object: "chat.completion.chunk", created, model, service_tier: tier };
     const fields = JSON.stringify({ ...common, system_fingerprint: fingerprint }).slice(0, -1);
     this.#head = `data: ${fields},"choices":[`;
+    this.#includeUsage = includeUsage;
     this.#tail = includeUsage ? `],"usage":null}\n\n` : "]}\n\n";
   }
 
@@ -63,12 +74,16 @@ export class ChatChunks implements ChunkFormat {
     return this.#chunk(choice, `{${[thought, said, called].filter(Boolean).join()}}`, known, "null");
   }
 
-  last(choice: number, reason: FinishReason): string {
+  last(choice: number, { reason }: SequenceFinish): string {
     return this.#chunk(choice, "{}", "null", `"${reason}"`);
   }
 
-  usage(usage: Usage): string {
-    return `${this.#head}],"usage":${JSON.stringify(usage)}}\n\n`;
+  end({ usage }: AnswerEnd): string {
+    return this.#includeUsage ? `${this.#head}],"usage":${JSON.stringify(usage)}}\n\n${DONE}` : DONE;
+  }
+
+  failed(error: ApiError): string {
+    return errorEvent(error);
   }
 
   #chunk(choice: number, delta: string, logprobs: string, reason: string): string {

@@ -1,12 +1,16 @@
-import { chatRequest } from "../../openapi/generation/chat.ts";
+import type { FunctionTool } from "../../engine/protocol/prompt.ts";
+import { type ChatRequest, chatRequest } from "../../openapi/generation/chat.ts";
 import { validate } from "../../openapi/generation/validate.ts";
 import { ignoredNames } from "../../openapi/ignored-fields.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
-import { chatSubmission, tierOf } from "../generation/engine-request.ts";
+import { answerForm } from "../generation/answer-form.ts";
 import type { Dialect } from "../generation/generation-endpoint.ts";
+import { generationSettings } from "../generation/generation-settings.ts";
 import type { GenerationRequest } from "../generation/request.ts";
+import type { ToolUse, Turn } from "../generation/turn.ts";
+import { turnRequest } from "../generation/turn-request.ts";
 import { unusedSamplerFields } from "../generation/unused-samplers.ts";
-import { toolChoice } from "../grammar/tool-choice.ts";
+import { turnMessage } from "./chat-messages.ts";
 import { ChatChunks, chatCompletion } from "./chat-response.ts";
 
 /** POST /v1/chat/completions. */
@@ -21,15 +25,65 @@ export function chatReader(limits: RequestLimits): (body: unknown) => Generation
     const includeUsage = body.stream_options?.include_usage ?? false;
     return {
       model: body.model,
-      tier: tierOf(body.service_tier),
-      submissions: [chatSubmission(body)],
-      toolChoice: toolChoice(body),
+      ...turnRequest(chatTurn(body)),
       stream: body.stream ?? false,
-      includeUsage,
       ignored: [...ignoredNames(Object(json), schema), ...unusedSamplerFields(body)],
       dryRun: body.nightshift?.dry_run ?? false,
       chunks: (identity) => new ChatChunks(identity, includeUsage),
       whole: chatCompletion,
     };
   };
+}
+
+/** The turn of a valid body of chat completions. */
+export function chatTurn(body: ChatRequest): Turn {
+  return {
+    messages: body.messages.map(turnMessage),
+    tools: body.tool_choice === "none" ? [] : (body.tools ?? []).flatMap(functionTool),
+    toolUse: toolUse(body),
+    form: answerForm(body),
+    thinking: { effort: body.reasoning_effort ?? null, budget: thoughtBudget(body) },
+    variables: templateVariables(body),
+    settings: generationSettings(body, {
+      maxTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
+      logprobs: body.logprobs === true ? { top: body.top_logprobs ?? 0, prompt: false } : null,
+    }),
+  };
+}
+
+function toolUse({ tool_choice: choice, parallel_tool_calls: parallel }: ChatRequest): ToolUse {
+  const common = { parallel: parallel ?? true };
+  if (typeof choice !== "object" || choice === null || choice.type === "custom") {
+    return { allowed: null, required: choice === "required", ...common };
+  }
+  if (choice.type === "function") return { allowed: [choice.function.name], required: true, ...common };
+  const { mode, tools } = choice.allowed_tools;
+  return { allowed: tools.map((tool) => tool.function.name), required: mode === "required", ...common };
+}
+
+function functionTool(tool: NonNullable<ChatRequest["tools"]>[number]): FunctionTool[] {
+  if (tool.type !== "function") return [];
+  const { name, description, parameters, strict } = tool.function;
+  return [
+    {
+      type: "function",
+      function: {
+        name,
+        ...(description != null && { description }),
+        ...(parameters != null && { parameters }),
+        ...(strict != null && { strict }),
+      },
+    },
+  ];
+}
+
+function templateVariables(body: ChatRequest): Record<string, unknown> {
+  const given = Object.entries(body.chat_template_kwargs ?? {}).filter(([, value]) => value !== null);
+  return { ...(body.verbosity != null && { verbosity: body.verbosity }), ...Object.fromEntries(given) };
+}
+
+/** The field has one name in vLLM and two in llama-server. */
+function thoughtBudget(body: ChatRequest): number | null {
+  const tokens = body.thinking_token_budget ?? body.thinking_budget_tokens ?? body.reasoning_budget_tokens ?? null;
+  return tokens === -1 ? Number.POSITIVE_INFINITY : tokens;
 }

@@ -1,16 +1,25 @@
-import type { FinishReason, PromptLogprob } from "../../engine/protocol/output.ts";
+import type { PromptLogprob, SequenceFinish } from "../../engine/protocol/output.ts";
+import type { ApiError } from "../../openapi/api-error.ts";
 import type { CompletionResponse } from "../../openapi/generation/completions.ts";
-import type { Usage } from "../../openapi/generation/usage.ts";
 import type { Unwritten } from "../../openapi/json/json-pieces.ts";
 import type { WholeChoice } from "../generation/output/body-sink.ts";
-import type { AnswerIdentity, ChunkFormat, TextDelta } from "../generation/output/chunk-format.ts";
+import type { AnswerEnd } from "../generation/output/sink.ts";
+import {
+  type AnswerIdentity,
+  type ChoiceStart,
+  DONE,
+  EVENT_STREAM,
+  errorEvent,
+  type StreamFormat,
+  type TextDelta,
+} from "../generation/output/stream-format.ts";
 import { CompletionTokens, lateCompletionLogprobs } from "./completion-logprobs.ts";
 
 /** An object of type text_completion: the whole answer. */
 export function textCompletion(
   identity: AnswerIdentity,
   choices: readonly WholeChoice[],
-  usage: Usage,
+  { usage }: AnswerEnd,
 ): Unwritten<CompletionResponse> {
   return {
     id: identity.id,
@@ -23,7 +32,7 @@ export function textCompletion(
       text,
       index,
       logprobs: logprobs === null ? null : lateCompletionLogprobs([...promptLogprobs, ...logprobs]),
-      finish_reason: finish,
+      finish_reason: finish.reason,
       ...(reasoning !== "" && { reasoning_content: reasoning }),
     })),
     usage,
@@ -31,9 +40,11 @@ export function textCompletion(
 }
 
 /** Events of type text_completion. */
-export class CompletionChunks implements ChunkFormat {
+export class CompletionChunks implements StreamFormat {
+  readonly type = EVENT_STREAM;
   readonly #head: string;
   readonly #tail: string;
+  readonly #includeUsage: boolean;
   readonly #tokens = new Map<number, CompletionTokens>();
 
   constructor({ id, created, model, tier, fingerprint }: AnswerIdentity, includeUsage: boolean) {
@@ -46,10 +57,11 @@ export class CompletionChunks implements ChunkFormat {
       system_fingerprint: fingerprint,
     };
     this.#head = `data: ${JSON.stringify(common).slice(0, -1)},"choices":[`;
+    this.#includeUsage = includeUsage;
     this.#tail = includeUsage ? `],"usage":null}\n\n` : "]}\n\n";
   }
 
-  first(choice: number, prompt: string, logprobs?: readonly PromptLogprob[]): string {
+  first(choice: number, { prompt, logprobs }: ChoiceStart): string {
     if (prompt === "") return "";
     return this.#chunk(choice, JSON.stringify(prompt), this.#logprobs(choice, logprobs), "", "null");
   }
@@ -59,12 +71,16 @@ export class CompletionChunks implements ChunkFormat {
     return this.#chunk(choice, JSON.stringify(text), this.#logprobs(choice, logprobs), thought, "null");
   }
 
-  last(choice: number, reason: FinishReason): string {
+  last(choice: number, { reason }: SequenceFinish): string {
     return this.#chunk(choice, `""`, "null", "", `"${reason}"`);
   }
 
-  usage(usage: Usage): string {
-    return `${this.#head}],"usage":${JSON.stringify(usage)}}\n\n`;
+  end({ usage }: AnswerEnd): string {
+    return this.#includeUsage ? `${this.#head}],"usage":${JSON.stringify(usage)}}\n\n${DONE}` : DONE;
+  }
+
+  failed(error: ApiError): string {
+    return errorEvent(error);
   }
 
   #logprobs(choice: number, logprobs: readonly PromptLogprob[] | undefined): string {

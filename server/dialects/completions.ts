@@ -1,9 +1,12 @@
-import { completionRequest } from "../../openapi/generation/completions.ts";
+import type { Asked } from "../../engine/engine.ts";
+import type { Prompt } from "../../engine/protocol/prompt.ts";
+import { type CompletionRequest, completionRequest, DEFAULT_MAX_TOKENS } from "../../openapi/generation/completions.ts";
 import { validate } from "../../openapi/generation/validate.ts";
 import { ignoredNames } from "../../openapi/ignored-fields.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
-import { completionSubmissions, tierOf } from "../generation/engine-request.ts";
+import { answerForm } from "../generation/answer-form.ts";
 import type { Dialect } from "../generation/generation-endpoint.ts";
+import { generationSettings, tierOf } from "../generation/generation-settings.ts";
 import type { GenerationRequest } from "../generation/request.ts";
 import { unusedSamplerFields } from "../generation/unused-samplers.ts";
 import { CompletionChunks, textCompletion } from "./completion-response.ts";
@@ -24,11 +27,34 @@ function completionReader(limits: RequestLimits): (body: unknown) => GenerationR
       submissions: completionSubmissions(body),
       toolChoice: null,
       stream: body.stream ?? false,
-      includeUsage,
       ignored: [...ignoredNames(Object(json), schema), ...unusedSamplerFields(body)],
       dryRun: body.nightshift?.dry_run ?? false,
       chunks: (identity) => new CompletionChunks(identity, includeUsage),
       whole: textCompletion,
     };
   };
+}
+
+/** One engine request per prompt. */
+function completionSubmissions(body: CompletionRequest): Asked[] {
+  const echo = body.echo ?? false;
+  const settings = generationSettings(body, {
+    maxTokens: body.max_tokens ?? DEFAULT_MAX_TOKENS,
+    logprobs: body.logprobs == null ? null : { top: body.logprobs, prompt: echo },
+  });
+  const form = answerForm(body);
+  const grammar = form === null ? null : { gbnf: form.gbnf, triggers: null };
+  return prompts(body.prompt).map((prompt) => ({ ...settings, prompt, grammar, echo }));
+}
+
+function prompts(given: CompletionRequest["prompt"]): Prompt[] {
+  if (typeof given === "string") return [{ kind: "text", text: given }];
+  if (isTokens(given)) return [{ kind: "tokens", tokens: given }];
+  return given.map((item) =>
+    typeof item === "string" ? { kind: "text", text: item } : { kind: "tokens", tokens: item },
+  );
+}
+
+function isTokens(given: string[] | number[] | number[][]): given is number[] {
+  return typeof given[0] === "number";
 }

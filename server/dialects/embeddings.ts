@@ -5,7 +5,7 @@ import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { type EmbeddingsRequest, embeddingsRequest } from "../../openapi/resources/embeddings.ts";
 import { embeddingItems, shortened } from "../embedding/vector-json.ts";
 import type { VectorRequest } from "../embedding/vector-request.ts";
-import { tierOf } from "../generation/engine-request.ts";
+import { tierOf } from "../generation/generation-settings.ts";
 
 /** Reads bodies of POST /v1/embeddings. */
 export function embeddingsReader(limits: RequestLimits): (body: unknown) => VectorRequest {

@@ -3,7 +3,7 @@ import { ignoredNames } from "../../openapi/ignored-fields.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { type RerankRequest, type RerankResponse, rerankRequest } from "../../openapi/resources/rerank.ts";
 import type { VectorRequest } from "../embedding/vector-request.ts";
-import { tierOf } from "../generation/engine-request.ts";
+import { tierOf } from "../generation/generation-settings.ts";
 
 /** Reads bodies of POST /v1/rerank. */
 export function rerankReader(limits: RequestLimits): (body: unknown) => VectorRequest {

@@ -1,10 +1,7 @@
 import type { Dry, DynamicTemperature, Mirostat, Sampling, Xtc } from "../../engine/protocol/sampling.ts";
-import type { ChatRequest } from "../../openapi/generation/chat.ts";
-import type { CompletionRequest } from "../../openapi/generation/completions.ts";
 import { INT32_MAX } from "../../openapi/generation/int32.ts";
 import { samplerOrder } from "../../openapi/generation/sampler-order.ts";
-
-type SamplingBody = ChatRequest | CompletionRequest;
+import type { SamplingBody } from "../../openapi/generation/sampling-fields.ts";
 
 /** llama-server's defaults. */
 const PENALTY_WINDOW = 64;

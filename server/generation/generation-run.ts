@@ -8,13 +8,14 @@ import { generationEstimate, type UsageEstimate } from "../admission/usage-estim
 import type { Grammars } from "../grammar/grammar-compiler.ts";
 import { enforceForm } from "../grammar/tool-grammar.ts";
 import { stampProcessingTime } from "../http/context/request-context.ts";
+import { EventStream } from "../http/event-stream.ts";
 import { sendValue } from "../http/respond.ts";
-import { EventStream } from "../http/sse.ts";
 import type { InferenceRun, Outcome, QueueDemand, RunContext } from "../inference/endpoint.ts";
 import type { Exchange } from "../inference/exchange.ts";
 import type { AppOptions } from "../options/app-options.ts";
 import { BodySink } from "./output/body-sink.ts";
-import type { AnswerIdentity } from "./output/chunk-format.ts";
+import type { AnswerEnd } from "./output/sink.ts";
+import type { AnswerIdentity } from "./output/stream-format.ts";
 import { StreamSink } from "./output/stream-sink.ts";
 import type { GenerationRequest } from "./request.ts";
 import { RequestRun, type RunOutcome } from "./request-run.ts";
@@ -97,19 +98,20 @@ export class GenerationRun implements InferenceRun {
       use: this.#use(usage),
       // A request whose client disconnected before the first token is not charged, but its prompt counts against the rate limit.
       charged: outcome.status !== "error" && !left,
-      send: body === null || outcome.status !== "ok" ? null : () => this.#sendBody(exchange, body, usage),
+      send: body === null || outcome.status !== "ok" ? null : () => this.#sendBody(exchange, body, outcome),
     };
   }
 
   #streamSink({ req, res }: Exchange, firstContent: () => void): StreamSink {
     const { streamBuffer, stallMs } = this.#deps.options;
-    const limits = { buffer: streamBuffer, stallMs };
-    const stream = new EventStream(res, limits, () => stampProcessingTime(req, res), firstContent);
-    return new StreamSink(stream, this.#request.chunks(this.#identity), this.#request.includeUsage);
+    const format = this.#request.chunks(this.#identity);
+    const options = { type: format.type, buffer: streamBuffer, stallMs };
+    const stream = new EventStream(res, options, () => stampProcessingTime(req, res), firstContent);
+    return new StreamSink(stream, format);
   }
 
-  async #sendBody({ req, res }: Exchange, { choices }: BodySink, usage: Usage): Promise<void> {
-    await sendValue(req, res, this.#request.whole(this.#identity, choices, usage), this.#deps.options.stallMs);
+  async #sendBody({ req, res }: Exchange, { choices }: BodySink, end: AnswerEnd): Promise<void> {
+    await sendValue(req, res, this.#request.whole(this.#identity, choices, end), this.#deps.options.stallMs);
   }
 
   #use(usage: Usage): NonNullable<Outcome["use"]> {

@@ -5,11 +5,11 @@ import type { Usage } from "../../openapi/generation/usage.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { ReadyModel } from "../admission/ready-model.ts";
 import type { RequestMeter } from "../metrics/request-meter.ts";
-import type { Sink } from "./output/sink.ts";
+import type { AnswerEnd, AnswerTimes, Sink } from "./output/sink.ts";
 import { PromptRun, type PromptRunOwner } from "./prompt-run.ts";
 
 export type RunOutcome =
-  | { status: "ok"; usage: Usage }
+  | ({ status: "ok" } & AnswerEnd)
   /** With the tokens computed until then; zeros before the prompt was accepted. */
   | { status: "cancelled"; usage: Usage }
   | { status: "error"; error: ApiError };
@@ -45,8 +45,9 @@ export class RequestRun implements PromptRunOwner {
   /** True once every prompt is accepted. */
   #open = false;
   #unfinished: number;
-  #queued = true;
-  #firstToken = true;
+  /** On the clock; null before the first step, and before the first token. */
+  #startedAt: number | null = null;
+  #firstTokenAt: number | null = null;
   #settle: ((outcome: RunOutcome) => void) | null = null;
   #run: () => void = () => {};
 
@@ -88,11 +89,13 @@ export class RequestRun implements PromptRunOwner {
   }
 
   started(agoMs: number): void {
-    if (!this.#queued) return;
-    this.#queued = false;
+    const { meter, clock, arrivedAt, sink } = this.#parts;
+    const { prompt_tokens: promptTokens, prompt_tokens_details: details } = this.#usage();
+    sink.started({ promptTokens, cachedTokens: details.cached_tokens });
+    if (this.#startedAt !== null) return;
+    this.#startedAt = Math.max(arrivedAt, clock.now() - agoMs);
     this.#run();
-    const { meter, clock, arrivedAt } = this.#parts;
-    meter.queueTime(Math.max(0, clock.now() - agoMs - arrivedAt));
+    meter.queueTime(this.#startedAt - arrivedAt);
   }
 
   output(prompt: PromptRun, output: SequenceOutput): void {
@@ -121,10 +124,10 @@ export class RequestRun implements PromptRunOwner {
 
   /** The first byte of content went to the socket, or, when not streamed, the first token came. Counts once. */
   firstContent(): void {
-    if (!this.#firstToken) return;
-    this.#firstToken = false;
+    if (this.#firstTokenAt !== null) return;
     const { meter, clock, arrivedAt } = this.#parts;
-    meter.firstToken(clock.now() - arrivedAt);
+    this.#firstTokenAt = clock.now();
+    meter.firstToken(this.#firstTokenAt - arrivedAt);
   }
 
   #echo({ promptText, firstChoice, n }: PromptRun): void {
@@ -141,8 +144,9 @@ export class RequestRun implements PromptRunOwner {
     const usage = this.#usage();
     const { meter, clock, arrivedAt, sink } = this.#parts;
     meter.duration(clock.now() - arrivedAt);
-    sink.complete(usage);
-    this.#end({ status: "ok", usage });
+    const end = { usage, times: this.#times() };
+    sink.complete(end);
+    this.#end({ status: "ok", ...end });
   }
 
   #end(outcome: RunOutcome): void {
@@ -157,6 +161,14 @@ export class RequestRun implements PromptRunOwner {
     }
     if (outcome.status === "error" && sink.opened) sink.fail(outcome.error);
     settle(outcome);
+  }
+
+  #times(): AnswerTimes {
+    const { clock, arrivedAt } = this.#parts;
+    const now = clock.now();
+    const startedAt = this.#startedAt ?? now;
+    const firstTokenAt = this.#firstTokenAt ?? now;
+    return { queue: startedAt - arrivedAt, prefill: firstTokenAt - startedAt, decode: now - firstTokenAt };
   }
 
   #usage(): Usage {

@@ -1,9 +1,9 @@
 import type { Asked } from "../../engine/engine.ts";
 import type { OnlineTier } from "../../engine/protocol/request.ts";
-import type { Usage } from "../../openapi/generation/usage.ts";
 import type { ToolChoice } from "../grammar/tool-choice.ts";
 import type { WholeChoice } from "./output/body-sink.ts";
-import type { AnswerIdentity, ChunkFormat } from "./output/chunk-format.ts";
+import type { AnswerEnd } from "./output/sink.ts";
+import type { AnswerIdentity, StreamFormat } from "./output/stream-format.ts";
 
 /** A valid body of an endpoint that generates, with the writers of its answer. */
 export interface GenerationRequest {
@@ -13,11 +13,10 @@ export interface GenerationRequest {
   /** Null where no tools are offered. */
   toolChoice: ToolChoice | null;
   stream: boolean;
-  includeUsage: boolean;
   /** True for a request that is not run: its answer is the rendered prompt and the cost. */
   dryRun: boolean;
   /** Its fields that were accepted and not used. */
   ignored: readonly string[];
-  chunks(identity: AnswerIdentity): ChunkFormat;
-  whole(identity: AnswerIdentity, choices: readonly WholeChoice[], usage: Usage): object;
+  chunks(identity: AnswerIdentity): StreamFormat;
+  whole(identity: AnswerIdentity, choices: readonly WholeChoice[], end: AnswerEnd): object;
 }

@@ -1,8 +1,5 @@
-import type { ChatRequest } from "../../openapi/generation/chat.ts";
-import type { CompletionRequest } from "../../openapi/generation/completions.ts";
 import { type SamplerName, samplerOrder } from "../../openapi/generation/sampler-order.ts";
-
-type SamplingBody = ChatRequest | CompletionRequest;
+import type { SamplingBody } from "../../openapi/generation/sampling-fields.ts";
 
 /** The fields of each sampler. */
 const FIELDS = {

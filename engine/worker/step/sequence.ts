@@ -1,4 +1,4 @@
-import type { FinishReason, SequenceOutput, ToolCallDelta } from "../../protocol/output.ts";
+import type { FinishReason, SequenceFinish, SequenceOutput, ToolCallDelta } from "../../protocol/output.ts";
 import type { EngineRequest, Tier } from "../../protocol/request.ts";
 import type { GrammarConstraint } from "../grammar/grammar-constraint.ts";
 import type { Sampler } from "../native/sampling/sampler.ts";
@@ -192,8 +192,9 @@ export class EngineSequence implements Sequence {
     if (prompt !== null) output.promptLogprobs = prompt;
   }
 
-  #summary(end: FinishReason) {
+  #summary(end: FinishReason): SequenceFinish {
     const reason: FinishReason = end === "stop" && this.#text.called ? "tool_calls" : end;
-    return { reason, completionTokens: this.generated, reasoningTokens: this.#text.reasoningTokens };
+    const { stopString, reasoningTokens } = this.#text;
+    return { reason, stop: stopString, completionTokens: this.generated, reasoningTokens };
   }
 }

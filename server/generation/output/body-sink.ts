@@ -1,4 +1,4 @@
-import type { FinishReason, PromptLogprob, RankedLogprob, SequenceOutput } from "../../../engine/protocol/output.ts";
+import type { PromptLogprob, RankedLogprob, SequenceFinish, SequenceOutput } from "../../../engine/protocol/output.ts";
 import type { Sink } from "./sink.ts";
 
 export interface WholeToolCall {
@@ -11,7 +11,7 @@ export interface WholeChoice {
   text: string;
   reasoning: string;
   calls: WholeToolCall[];
-  finish: FinishReason;
+  finish: SequenceFinish;
   /** Null unless requested. */
   logprobs: RankedLogprob[] | null;
   /** Log probabilities of the echoed prompt. */
@@ -34,6 +34,10 @@ export class BodySink implements Sink {
     return this.#choices;
   }
 
+  started(): void {
+    // The counts come again with the end.
+  }
+
   prompt(choice: number, text: string): void {
     this.#choices[choice]!.text = text;
   }
@@ -51,7 +55,7 @@ export class BodySink implements Sink {
       collected.logprobs.push(...output.logprobs);
     }
     if (output.promptLogprobs !== undefined) collected.promptLogprobs = output.promptLogprobs;
-    if (output.finish !== null) collected.finish = output.finish.reason;
+    if (output.finish !== null) collected.finish = output.finish;
     if (output.tokens > 0) this.#firstToken();
   }
 
@@ -68,6 +72,8 @@ export class BodySink implements Sink {
   }
 }
 
+const UNFINISHED: SequenceFinish = { reason: "length", stop: null, completionTokens: 0, reasoningTokens: 0 };
+
 function emptyChoice(): WholeChoice {
-  return { text: "", reasoning: "", calls: [], finish: "length", logprobs: null, promptLogprobs: [] };
+  return { text: "", reasoning: "", calls: [], finish: UNFINISHED, logprobs: null, promptLogprobs: [] };
 }

@@ -1,27 +1,29 @@
 import type { PromptLogprob, SequenceOutput } from "../../../engine/protocol/output.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
-import type { Usage } from "../../../openapi/generation/usage.ts";
-import type { EventStream } from "../../http/sse.ts";
-import { type ChunkFormat, DONE } from "./chunk-format.ts";
-import type { Sink } from "./sink.ts";
+import type { EventStream } from "../../http/event-stream.ts";
+import type { AnswerEnd, AnswerStart, Sink } from "./sink.ts";
+import type { StreamFormat } from "./stream-format.ts";
 
 /** Writes a request's choices as one stream of events; several choices are interleaved by index. */
 export class StreamSink implements Sink {
   readonly #stream: EventStream;
-  readonly #format: ChunkFormat;
-  readonly #includeUsage: boolean;
+  readonly #format: StreamFormat;
   readonly #begun = new Set<number>();
   readonly #prompts = new Map<number, string>();
   readonly #promptLogprobs = new Map<number, readonly PromptLogprob[]>();
+  #start: AnswerStart = { promptTokens: 0, cachedTokens: 0 };
 
-  constructor(stream: EventStream, format: ChunkFormat, includeUsage: boolean) {
+  constructor(stream: EventStream, format: StreamFormat) {
     this.#stream = stream;
     this.#format = format;
-    this.#includeUsage = includeUsage;
   }
 
   get opened(): boolean {
     return this.#stream.opened;
+  }
+
+  started(start: AnswerStart): void {
+    this.#start = start;
   }
 
   prompt(choice: number, text: string): void {
@@ -36,11 +38,10 @@ export class StreamSink implements Sink {
     let events = "";
     if (!this.#begun.has(choice)) {
       this.#begun.add(choice);
-      events = this.#format.first(choice, this.#prompts.get(choice) ?? "", this.#promptLogprobs.get(choice));
-      this.#promptLogprobs.delete(choice);
+      events = this.#first(choice);
     }
     if (hasContent) events += this.#format.delta(choice, output);
-    if (finish !== null) events += this.#format.last(choice, finish.reason);
+    if (finish !== null) events += this.#format.last(choice, finish);
     this.#stream.push(events);
   }
 
@@ -48,11 +49,18 @@ export class StreamSink implements Sink {
     // A request starts over only while no event was pushed, and no other state is kept here.
   }
 
-  complete(usage: Usage): void {
-    this.#stream.end(this.#includeUsage ? this.#format.usage(usage) + DONE : DONE);
+  complete(end: AnswerEnd): void {
+    this.#stream.end(this.#format.end(end));
   }
 
   fail(error: ApiError): void {
-    this.#stream.end(`data: ${JSON.stringify(error.body)}\n\n`);
+    this.#stream.end(this.#format.failed(error));
+  }
+
+  #first(choice: number): string {
+    const logprobs = this.#promptLogprobs.get(choice);
+    this.#promptLogprobs.delete(choice);
+    const prompt = this.#prompts.get(choice) ?? "";
+    return this.#format.first(choice, { ...this.#start, prompt, ...(logprobs !== undefined && { logprobs }) });
   }
 }

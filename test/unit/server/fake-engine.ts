@@ -179,7 +179,7 @@ export class FakeRequest {
 
   finish(index = 0, reasoningTokens = 0): this {
     const completionTokens = this.#tokens[index] ?? 0;
-    const finish = { reason: "stop" as const, completionTokens, reasoningTokens };
+    const finish = { reason: "stop" as const, stop: null, completionTokens, reasoningTokens };
     this.listener.output({ id: 1, index, text: "", reasoning: "", tokens: 0, finish });
     return this;
   }

@@ -72,6 +72,11 @@ export class SequenceText {
     return reasoning !== null && !reasoning.done && !reasoning.undecided;
   }
 
+  /** The stop string that was completed; null before one is. */
+  get stopString(): string | null {
+    return this.#stop?.stopped === true ? this.#stop.found : null;
+  }
+
   /**
    * Takes one token's bytes (perhaps none). Not armed: no stop string can become complete with this token.
    * An empty result is shared between calls: callers read it and do not change it.

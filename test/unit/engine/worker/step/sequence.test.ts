@@ -55,8 +55,8 @@ function drive(subject: EngineSequence, tokens: readonly number[]) {
   return { text, counted, finish: null };
 }
 
-function finish(reason: "stop" | "length", completionTokens: number) {
-  return { reason, completionTokens, reasoningTokens: 0 };
+function finish(reason: "stop" | "length", completionTokens: number, stop: string | null = null) {
+  return { reason, stop, completionTokens, reasoningTokens: 0 };
 }
 
 describe("the end of a sequence", () => {
@@ -76,8 +76,15 @@ describe("the end of a sequence", () => {
     ],
     ["as many tokens as were asked for", {}, 3, [A, B, A], "aba", finish("length", 3)],
     ["an end token as the last one allowed counts as stop", {}, 2, [A, EOS], "a", finish("stop", 2)],
-    ["a stop string across tokens", { stop: ["stop"] }, 100, [A, ST, OP], "a", finish("stop", 3)],
-    ["a stop string that ends with the last one allowed", { stop: ["stop"] }, 3, [A, ST, OP], "a", finish("stop", 3)],
+    ["a stop string across tokens", { stop: ["stop"] }, 100, [A, ST, OP], "a", finish("stop", 3, "stop")],
+    [
+      "a stop string that ends with the last one allowed",
+      { stop: ["stop"] },
+      3,
+      [A, ST, OP],
+      "a",
+      finish("stop", 3, "stop"),
+    ],
     ["the begin of a stop string is given back at the end", { stop: ["stop"] }, 2, [A, ST], "ast", finish("length", 2)],
     [
       "the begin of a stop string before an end token too",
@@ -87,14 +94,21 @@ describe("the end of a sequence", () => {
       "ast",
       finish("stop", 3),
     ],
-    ["a stop string within min_tokens is text", { stop: ["a"], minTokens: 2 }, 100, [A, B, A], "ab", finish("stop", 3)],
+    [
+      "a stop string within min_tokens is text",
+      { stop: ["a"], minTokens: 2 },
+      100,
+      [A, B, A],
+      "ab",
+      finish("stop", 3, "a"),
+    ],
     [
       "a stop string that min_tokens cuts is complete after it",
       { stop: ["stop"], minTokens: 1 },
       100,
       [ST, OP],
       "",
-      finish("stop", 2),
+      finish("stop", 2, "stop"),
     ],
     ["a token without text", {}, 100, [SILENT, A], "a", null],
   ])("%s", (_, change, limit, tokens, text, end) => {
@@ -114,7 +128,7 @@ test("a stop string ends the sequence when its text is made a step late", () => 
   subject.accept(ST, VOCABULARY);
   subject.accept(OP, VOCABULARY);
   expect(subject.finished).toBe(false);
-  expect(subject.output(VOCABULARY)).toMatchObject({ text: "", tokens: 2, finish: finish("stop", 2) });
+  expect(subject.output(VOCABULARY)).toMatchObject({ text: "", tokens: 2, finish: finish("stop", 2, "stop") });
   expect(subject.finished).toBe(true);
 });
 

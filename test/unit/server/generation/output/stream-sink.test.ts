@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { chatChunk, chatResponse } from "../../../../../openapi/generation/chat.ts";
 import { ChatChunks } from "../../../../../server/dialects/chat-response.ts";
 import { StreamSink } from "../../../../../server/generation/output/stream-sink.ts";
-import { EventStream } from "../../../../../server/http/sse.ts";
+import { EventStream } from "../../../../../server/http/event-stream.ts";
 import { saying } from "../../fake-engine.ts";
 import { CHAT, startTestServer, type TestServer } from "../../test-server.ts";
 
@@ -28,20 +28,20 @@ async function roundTrip(pieces: { text: string; thought: boolean; turn: boolean
   const server = createServer(async (_req, res) => {
     const stream = new EventStream(
       res,
-      { buffer: 1 << 24, stallMs: 30_000 },
+      { type: "text/event-stream", buffer: 1 << 24, stallMs: 30_000 },
       () => {},
       () => {},
     );
     const identity = { id: "chatcmpl-1", created: 1, model: "demo", tier: "default" as const, fingerprint: "fp" };
-    const sink = new StreamSink(stream, new ChatChunks(identity, true), true);
+    const sink = new StreamSink(stream, new ChatChunks(identity, true));
     for (const { text, thought, turn } of pieces) {
       const output = { id: 1, index: 0, tokens: 1, finish: null };
       sink.output(0, { ...output, text: thought ? "" : text, reasoning: thought ? text : "" });
       if (turn) await new Promise(setImmediate);
     }
-    const finish = { reason: "stop" as const, completionTokens: 1, reasoningTokens: 0 };
+    const finish = { reason: "stop" as const, stop: null, completionTokens: 1, reasoningTokens: 0 };
     sink.output(0, { id: 1, index: 0, text: "", reasoning: "", tokens: 0, finish });
-    sink.complete(USAGE);
+    sink.complete({ usage: USAGE, times: { queue: 0, prefill: 0, decode: 0 } });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();

@@ -3,8 +3,8 @@ import type { RequestMessage } from "../../openapi/generation/message.ts";
 
 type Content = RequestMessage["content"];
 
-/** A message for a template: its content as one text, without unset fields. */
-export function engineMessage(message: RequestMessage): ChatMessage {
+/** A message of a turn: its content as one text, without unset fields. */
+export function turnMessage(message: RequestMessage): ChatMessage {
   switch (message.role) {
     case "assistant":
       return assistantMessage(message);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { tierOf } from "../../../../server/generation/engine-request.ts";
+import { tierOf } from "../../../../server/generation/generation-settings.ts";
 
 it.each([
   [undefined, "default"],

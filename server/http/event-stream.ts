@@ -1,18 +1,14 @@
 import type { ServerResponse } from "node:http";
 import { dropWhenStalled } from "./connection/slow-reader.ts";
 
-export interface StreamLimits {
+export interface StreamOptions {
+  /** The content type of the response. */
+  type: string;
   /** Bytes that may wait in memory for a slow reader. */
   buffer: number;
   /** Milliseconds that written bytes may stay unread. */
   stallMs: number;
 }
-
-const HEADERS = {
-  "content-type": "text/event-stream; charset=utf-8",
-  // nginx buffers a proxied response without this header.
-  "x-accel-buffering": "no",
-};
 
 /** Streams with unwritten events of the current step. */
 let unwritten: EventStream[] = [];
@@ -25,12 +21,12 @@ function writeAll(): void {
 }
 
 /**
- * A response as server-sent events. All events pushed in one turn of the event loop, which are those of one step, leave in
+ * A response as a stream of events. All events pushed in one turn of the event loop, which are those of one step, leave in
  * one write. The head is sent with the first event: until then an error can still be a status.
  */
 export class EventStream {
   readonly #res: ServerResponse;
-  readonly #limits: StreamLimits;
+  readonly #options: StreamOptions;
   readonly #beforeHead: () => void;
   readonly #afterFirstWrite: () => void;
   #pending = "";
@@ -40,9 +36,9 @@ export class EventStream {
   #stalled = false;
 
   /** `beforeHead` may still set headers; `afterFirstWrite` is called when the first events were handed to the socket. */
-  constructor(res: ServerResponse, limits: StreamLimits, beforeHead: () => void, afterFirstWrite: () => void) {
+  constructor(res: ServerResponse, options: StreamOptions, beforeHead: () => void, afterFirstWrite: () => void) {
     this.#res = res;
-    this.#limits = limits;
+    this.#options = options;
     this.#beforeHead = beforeHead;
     this.#afterFirstWrite = afterFirstWrite;
   }
@@ -52,7 +48,7 @@ export class EventStream {
     return this.#opened;
   }
 
-  /** Adds whole events (`data: …\n\n`). */
+  /** Adds whole events: `data: …\n\n`, or lines of JSON. */
   push(events: string): void {
     this.#opened = true;
     if (this.#pending === "" && unwritten.push(this) === 1) queueMicrotask(writeAll);
@@ -75,7 +71,7 @@ export class EventStream {
     if (first) this.#writeHead();
     const drained = this.#ending ? this.#writeLast(events) : res.write(this.#frame(events));
     if (first) this.#afterFirstWrite();
-    if (res.writableLength > this.#limits.buffer) res.destroy();
+    if (res.writableLength > this.#options.buffer) res.destroy();
     else if (!drained) this.#watchReader();
   }
 
@@ -86,7 +82,8 @@ export class EventStream {
   #writeHead(): void {
     const res = this.#res;
     this.#beforeHead();
-    res.writeHead(200, HEADERS);
+    // nginx buffers a proxied response without the second header.
+    res.writeHead(200, { "content-type": this.#options.type, "x-accel-buffering": "no" });
     // False for HTTP/1.0, where the end of the connection ends the body.
     this.#chunked = res.chunkedEncoding;
     res.chunkedEncoding = false;
@@ -107,6 +104,6 @@ export class EventStream {
     this.#res.once("drain", () => {
       this.#stalled = false;
     });
-    dropWhenStalled(this.#res, this.#limits.stallMs);
+    dropWhenStalled(this.#res, this.#options.stallMs);
   }
 }

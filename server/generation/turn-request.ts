@@ -1,0 +1,24 @@
+import type { Asked } from "../../engine/engine.ts";
+import type { ToolChoice } from "../grammar/tool-choice.ts";
+import type { GenerationRequest } from "./request.ts";
+import type { Turn } from "./turn.ts";
+
+/** The part of a request that follows from its turn. */
+export function turnRequest(turn: Turn): Pick<GenerationRequest, "tier" | "submissions" | "toolChoice"> {
+  const { messages, tools, form, thinking, variables, settings } = turn;
+  const submission: Asked = {
+    ...settings,
+    prompt: { kind: "chat", messages, variables, thinking, tools },
+    grammar: form === null ? null : { gbnf: form.gbnf, triggers: null },
+    echo: false,
+  };
+  return { tier: settings.tier, submissions: [submission], toolChoice: toolChoice(turn) };
+}
+
+/** Null where no tool is offered. */
+function toolChoice({ tools, toolUse, form }: Turn): ToolChoice | null {
+  if (tools.length === 0) return null;
+  const { allowed, required, parallel } = toolUse;
+  const callable = allowed === null ? tools : tools.filter((tool) => allowed.includes(tool.function.name));
+  return { callable, required, restricted: callable.length < tools.length, parallel, answer: form?.schema ?? null };
+}

@@ -62,6 +62,7 @@ export async function generateLine(
     case "error":
       return failedLine(outcome.error, ready.facts.fingerprint, withOthers);
     case "ok": {
+      await request.keep?.({ identity, choices: sink.choices, end: outcome });
       const whole = request.whole(identity, sink.choices, outcome);
       const body = String(await jsonBytes({ ...whole, nightshift: lineMark(request.ignored) }));
       const version = ready.facts.fingerprint;

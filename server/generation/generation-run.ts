@@ -1,3 +1,4 @@
+import { ApiError } from "../../openapi/api-error.ts";
 import type { Usage } from "../../openapi/generation/usage.ts";
 import type { GenerationPath } from "../../openapi/inference-path.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -13,8 +14,9 @@ import { sendValue } from "../http/respond.ts";
 import type { InferenceRun, Outcome, QueueDemand, RunContext } from "../inference/endpoint.ts";
 import type { Exchange } from "../inference/exchange.ts";
 import type { AppOptions } from "../options/app-options.ts";
-import { BodySink } from "./output/body-sink.ts";
-import type { AnswerEnd } from "./output/sink.ts";
+import { BodySink, type WholeChoice } from "./output/body-sink.ts";
+import { KeepingSink } from "./output/keeping-sink.ts";
+import type { AnswerEnd, Sink } from "./output/sink.ts";
 import type { AnswerIdentity } from "./output/stream-format.ts";
 import { StreamSink } from "./output/stream-sink.ts";
 import type { GenerationRequest } from "./request.ts";
@@ -75,8 +77,7 @@ export class GenerationRun implements InferenceRun {
     const { clock, grammars } = this.#deps;
     const form = () => enforceForm(this.#request, this.#ready.facts);
     const prompts = await grammars.run(form, caller.owner, disconnected);
-    const body = this.#request.stream ? null : new BodySink(choicesOf(this.#request), () => run.firstContent());
-    const sink = body ?? this.#streamSink(exchange, () => run.firstContent());
+    const { sink, send } = this.#receiver(exchange, () => run.firstContent());
     const run: RequestRun = new RequestRun({
       submissions: prompts.map((prompt) => ({ ...prompt, owner: caller.owner, endpoint: this.#endpoint })),
       ready: this.#ready,
@@ -98,8 +99,22 @@ export class GenerationRun implements InferenceRun {
       use: this.#use(usage),
       // A request whose client disconnected before the first token is not charged, but its prompt counts against the rate limit.
       charged: outcome.status !== "error" && !left,
-      send: body === null || outcome.status !== "ok" ? null : () => this.#sendBody(exchange, body, outcome),
+      send: outcome.status === "ok" ? () => send(outcome) : null,
     };
+  }
+
+  /** The sink of the answer, and what sends the rest of a complete one. */
+  #receiver(exchange: Exchange, firstContent: () => void): { sink: Sink; send: (end: AnswerEnd) => Promise<void> } {
+    const choices = choicesOf(this.#request);
+    if (!this.#request.stream) {
+      const sink = new BodySink(choices, firstContent);
+      return { sink, send: (end) => this.#sendBody(exchange, sink, end) };
+    }
+    const stream = this.#streamSink(exchange, firstContent);
+    if (this.#request.keep === undefined) return { sink: stream, send: async () => {} };
+    const body = new BodySink(choices, () => {});
+    const sink = new KeepingSink(stream, body, (written, end) => this.#keep(written, end));
+    return { sink, send: () => sink.kept };
   }
 
   #streamSink({ req, res }: Exchange, firstContent: () => void): StreamSink {
@@ -111,7 +126,18 @@ export class GenerationRun implements InferenceRun {
   }
 
   async #sendBody({ req, res }: Exchange, { choices }: BodySink, end: AnswerEnd): Promise<void> {
+    await this.#keep(choices, end);
     await sendValue(req, res, this.#request.whole(this.#identity, choices, end), this.#deps.options.stallMs);
+  }
+
+  async #keep(choices: readonly WholeChoice[], end: AnswerEnd): Promise<void> {
+    try {
+      await this.#request.keep?.({ identity: this.#identity, choices, end });
+    } catch (err) {
+      if (err instanceof ApiError) throw err;
+      this.#deps.log.error({ id: this.#identity.id, err }, "answer not stored");
+      throw new ApiError("internal_error", "The server could not store the answer.");
+    }
   }
 
   #use(usage: Usage): NonNullable<Outcome["use"]> {

@@ -19,4 +19,15 @@ export interface GenerationRequest {
   ignored: readonly string[];
   chunks(identity: AnswerIdentity): StreamFormat;
   whole(identity: AnswerIdentity, choices: readonly WholeChoice[], end: AnswerEnd): object;
+  /**
+   * Stores a complete answer: its last byte is sent, and its batch line ends, after that. Throws the ApiError of an answer
+   * that cannot be stored, which fails. Absent where nothing is stored.
+   */
+  keep?(answer: CompleteAnswer): Promise<void>;
+}
+
+export interface CompleteAnswer {
+  identity: AnswerIdentity;
+  choices: readonly WholeChoice[];
+  end: AnswerEnd;
 }

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { batchCommand } from "./commands/batch.ts";
 import { conformanceCommand } from "./commands/conformance.ts";
+import { dialectsCommand } from "./commands/dialects.ts";
 import { embeddingsCommand } from "./commands/embeddings.ts";
 import { enduranceCommand } from "./commands/endurance.ts";
 import { floodCommand } from "./commands/flood.ts";
@@ -24,6 +25,7 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(modelCommand())
     .addCommand(throughputCommand(args))
     .addCommand(embeddingsCommand(args))
+    .addCommand(dialectsCommand(args))
     .addCommand(prefixCommand(args))
     .addCommand(batchCommand(args))
     .addCommand(soakCommand(args))

@@ -1,10 +1,10 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import { programUrl } from "../../platform/installation.ts";
 import { median, quantile, spread } from "../base/statistics.ts";
 import { figure, spreadText } from "../base/table.ts";
+import { ownCpuSeconds } from "../target/cpu-time.ts";
 import { stream } from "../target/stream.ts";
 import type { Target } from "../target/target.ts";
 import { type FloodCounts, type FloodKind, type FloodOrder, REFUSED_WITH } from "./flood-client.ts";
@@ -39,8 +39,6 @@ export interface FloodResult {
   quiet: Round[];
   flooded: Round[];
 }
-
-const CLOCK_TICKS = 100;
 
 /** Alternates quiet and flooded rounds, the order reversed with each repeat. `pid` is the server's process (Linux). */
 export async function measureFloods(
@@ -93,7 +91,7 @@ function needed(value: string | null, kind: FloodKind, option: string): string {
 
 async function round(target: Target, pid: number, plan: FloodPlan, order: FloodOrder | null): Promise<Round> {
   const flood = order === null ? null : await startFlood(order);
-  const cpuBefore = await cpuSeconds(pid);
+  const cpuBefore = await ownCpuSeconds(pid);
   const began = performance.now();
   const until = began + plan.seconds * 1000;
   const ttfts: number[] = [];
@@ -107,7 +105,7 @@ async function round(target: Target, pid: number, plan: FloodPlan, order: FloodO
   try {
     await Promise.all(Array.from({ length: plan.clients }, client));
     const seconds = (performance.now() - began) / 1000;
-    const cpu = (await cpuSeconds(pid)) - cpuBefore;
+    const cpu = (await ownCpuSeconds(pid)) - cpuBefore;
     const counts = (await flood?.stop()) ?? null;
     return { ttfts, cpuSeconds: cpu, seconds, flood: counts };
   } finally {
@@ -131,13 +129,6 @@ async function startFlood(order: FloodOrder): Promise<{ stop(): Promise<FloodCou
     },
     kill: () => void child.kill(),
   };
-}
-
-/** User and system time of a process without its children. See proc(5). */
-async function cpuSeconds(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS;
 }
 
 export const FLOOD_HEAD = [

@@ -1,4 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+
+const CLOCK_TICKS = 100;
 
 /**
  * Milliseconds on a CPU of all threads of a process and its descendants, to the nanosecond; threads that ended are not
@@ -19,4 +22,11 @@ export function cpuMs(pid: number): number {
     }
   }
   return total;
+}
+
+/** Seconds of user and system time of a process without its children. See proc(5). */
+export async function ownCpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS;
 }

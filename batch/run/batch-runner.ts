@@ -143,9 +143,9 @@ export class BatchRunner {
     const bounds = new Map<string, ModelBounds>();
     for (const { model, facts } of this.#engines) {
       if (facts === null) continue;
-      const { vocabulary, context, generates } = facts;
+      const { vocabulary, context, generates, infill } = facts;
       const embedding = facts.embedding?.pooling === "rank" ? null : facts.embedding;
-      bounds.set(model, { vocabulary, context, generates, embedding });
+      bounds.set(model, { vocabulary, context, generates, infill, embedding });
     }
     return bounds;
   }

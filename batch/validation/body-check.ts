@@ -82,9 +82,10 @@ function checkedChat({ messages, tools, max_completion_tokens, max_tokens, n }: 
   return text.checked(max_completion_tokens ?? max_tokens ?? null, n ?? 1);
 }
 
-function checkedCompletion({ prompt, max_tokens, n }: CompletionRequest): CheckedBody {
+function checkedCompletion({ prompt, suffix, max_tokens, n }: CompletionRequest): CheckedBody {
   const text = new PromptText();
   const prompts = text.addAll(prompt);
+  for (let i = 0; i < prompts; i++) text.add(suffix ?? "");
   return text.checked(max_tokens ?? DEFAULT_MAX_TOKENS, (n ?? 1) * prompts);
 }
 

@@ -1,4 +1,4 @@
-import { tooLongText } from "../../engine/protocol/prompt.ts";
+import { NO_INFILL, tooLongText } from "../../engine/protocol/prompt.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
 import type { ChatRequest } from "../../openapi/generation/chat.ts";
 import type { CompletionRequest } from "../../openapi/generation/completions.ts";
@@ -12,6 +12,8 @@ export interface ModelBounds {
   /** Tokens of prompt and answer together. */
   context: number;
   generates: boolean;
+  /** False: a line with a suffix fails. */
+  infill: boolean;
   /** Of its embeddings; null for a model that makes none. */
   embedding: { width: number; context: number } | null;
 }
@@ -21,12 +23,14 @@ export interface ModelBounds {
  * tokens that leaves no room for an answer. The number of tokens of a text is known only to the engine.
  */
 export function checkBounds(body: ChatRequest | CompletionRequest, bounds: ModelBounds): void {
-  const { vocabulary, context, generates } = bounds;
+  const { vocabulary, context, generates, infill } = bounds;
   if (!generates)
     throw invalidRequest("unsupported_model", "model", `The model '${body.model}' does not generate text.`);
   checkVocabulary(Object.keys(body.logit_bias ?? {}).map(Number), "logit_bias", vocabulary);
   checkVocabulary(body.stop_token_ids ?? [], "stop_token_ids", vocabulary);
   if (!("prompt" in body)) return;
+  if (!infill && body.suffix != null && body.suffix !== "")
+    throw invalidRequest("unsupported_model", "model", NO_INFILL);
   for (const tokens of tokenPrompts(body.prompt)) {
     checkVocabulary(tokens, "prompt", vocabulary);
     if (tokens.length < context) continue;

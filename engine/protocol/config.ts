@@ -183,6 +183,8 @@ export interface ModelFacts {
   reasoningTags: { open: string; close: string } | null;
   /** False: the model only embeds, or ranks. */
   generates: boolean;
+  /** True: the model has fill-in-the-middle tokens, so that it can write the text between a prefix and a suffix. */
+  infill: boolean;
   /** Null: there is no memory for embeddings. */
   embedding: EmbeddingFacts | null;
   /** The llama.cpp release and where its library lies. */

@@ -36,7 +36,30 @@ export type Prompt =
       tools: FunctionTool[];
     }
   | { kind: "text"; text: string }
-  | { kind: "tokens"; tokens: number[] };
+  | { kind: "tokens"; tokens: number[] }
+  | InfillPrompt;
+
+/** The text between a prefix and a suffix is asked for: fill-in-the-middle. */
+export interface InfillPrompt {
+  kind: "infill";
+  prefix: string;
+  suffix: string;
+  /** The beginning of the middle, which the answer continues; empty for none. */
+  middle: string;
+  /** Null: the text stands alone. */
+  repository: InfillRepository | null;
+}
+
+/** Other files that a text is read with. */
+export interface InfillRepository {
+  files: { name: string; text: string }[];
+  /** Tokens of the context that the files leave to the answer, at least; null for a quarter of the context. */
+  answerTokens: number | null;
+}
+
+/** The message for a prompt with a suffix to a model without the tokens for it. */
+export const NO_INFILL =
+  "This model has no fill-in-the-middle tokens, and cannot write the text between a prefix and a suffix.";
 
 /** Characters per token of an estimate, before the engine has counted; typical of English text. */
 export const CHARS_PER_TOKEN = 4;

@@ -1,5 +1,5 @@
 import type { EngineError } from "./messages.ts";
-import { type Prompt, tooLongText } from "./prompt.ts";
+import { NO_INFILL, type Prompt, tooLongText } from "./prompt.ts";
 
 /** A request that can't be answered; `error` is the answer to its client. */
 export class RequestRefusal extends Error {
@@ -59,6 +59,10 @@ export function noEmbeddingMemory(): EngineError {
 
 export function noGeneration(model: string): EngineError {
   return { code: "unsupported_model", param: "model", message: `The model '${model}' does not generate text.` };
+}
+
+export function noInfill(): EngineError {
+  return { code: "unsupported_model", param: "model", message: NO_INFILL };
 }
 
 function paramOf(kind: Prompt["kind"]): string {

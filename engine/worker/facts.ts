@@ -75,6 +75,7 @@ export function factsOf(
     takesTools: template !== null && template.toolRefusal === null,
     reasoningTags: tags === null ? null : { open: tags.open, close: tags.close },
     generates: model.pooling === null,
+    infill: model.pooling === null && model.vocabulary.infill !== null,
     embedding: found.embedding,
     build: library.build,
     libraryDir: library.directory,

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { boundedList } from "../bounded-schema.ts";
-import { refusedValue } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 import { vendorFields } from "./dry-run.ts";
 import { INT32_MAX } from "./int32.ts";
@@ -45,7 +44,12 @@ export function completionRequest(limits: RequestLimits) {
         .max(MAX_BEST_OF)
         .nullish()
         .describe("Must equal n: no further choices are generated and discarded."),
-      suffix: refusedValue("fill-in-the-middle is not supported.", (value) => value === ""),
+      suffix: text
+        .nullish()
+        .describe(
+          "Generate the text between the prompt and this text, with a model that has fill-in-the-middle tokens. Prompts are " +
+            "texts then, and echo is refused. An empty text is the same as none.",
+        ),
       logprobs: z
         .int()
         .min(0)
@@ -58,6 +62,7 @@ export function completionRequest(limits: RequestLimits) {
     })
     .check(crossChecks((body) => body.max_tokens ?? DEFAULT_MAX_TOKENS))
     .check(oneConstraint)
+    .check(suffixChecks)
     .check((context) => {
       const { best_of, n, echo, logprobs } = context.value;
       const params = { code: "unsupported_value" };
@@ -72,6 +77,28 @@ export function completionRequest(limits: RequestLimits) {
       }
     });
 }
+
+interface SuffixChecked {
+  prompt: string | (string | number | number[])[];
+  suffix?: string | null | undefined;
+  echo?: boolean | null | undefined;
+}
+
+/** A prompt of tokens cannot stand before a suffix, and an echo would repeat the suffix before the middle. */
+function suffixChecks(context: z.core.ParsePayload<SuffixChecked>): void {
+  const { prompt, suffix, echo } = context.value;
+  if (suffix == null || suffix === "") return;
+  const params = { code: "unsupported_value" };
+  if (echo === true) {
+    const message = "it is not supported with suffix.";
+    context.issues.push({ code: "custom", input: echo, path: ["echo"], params, message });
+  }
+  if (typeof prompt !== "string" && prompt.some((item) => typeof item !== "string")) {
+    const message = "tokens are not supported with suffix; send texts.";
+    context.issues.push({ code: "custom", input: prompt, path: ["prompt"], params, message });
+  }
+}
+
 export type CompletionRequest = z.infer<ReturnType<typeof completionRequest>>;
 
 /** The whole response and each chunk of a stream have this shape. */

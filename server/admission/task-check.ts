@@ -1,5 +1,6 @@
 import type { ModelFacts } from "../../engine/protocol/config.ts";
 import type { EmbeddingInput } from "../../engine/protocol/embedding.ts";
+import { NO_INFILL } from "../../engine/protocol/prompt.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
 import { checkVocabulary } from "../../openapi/generation/vocabulary.ts";
 
@@ -25,6 +26,11 @@ function whyNot({ generates, embedding }: Pick<ModelFacts, "generates" | "embedd
     case "rank":
       return ranks ? null : "does not rank documents; it takes a model with a pooling of type rank.";
   }
+}
+
+/** Throws 400 for a model that cannot write the text between a prefix and a suffix. */
+export function requireInfill({ infill }: Pick<ModelFacts, "infill">): void {
+  if (!infill) throw invalidRequest("unsupported_model", "model", NO_INFILL);
 }
 
 interface RequestedVectors {

@@ -9,6 +9,10 @@ export interface PromptSize {
   most: number;
 }
 
+/** Upper bounds on the tokens that the marks of a fill-in-the-middle prompt add, and those of each file. */
+const INFILL_MARKS = 32;
+const FILE_MARK = 24;
+
 /** Each at most `context`: a longer prompt is refused, and never written as JSON in full. */
 export function promptSize(prompt: Prompt, context: number): PromptSize {
   const { usual, most } = fullSize(prompt, context);
@@ -21,6 +25,12 @@ function fullSize(prompt: Prompt, context: number): PromptSize {
       return { usual: prompt.tokens.length, most: prompt.tokens.length };
     case "text":
       return sizeOf(prompt.text);
+    case "infill": {
+      const { prefix, middle, suffix, repository } = prompt;
+      const files = (repository?.files ?? []).map(({ name, text }) => `${name}${text}`);
+      const { usual, most } = sizeOf([prefix, middle, suffix, ...files].join(""));
+      return { usual, most: most + INFILL_MARKS + FILE_MARK * files.length };
+    }
     case "chat": {
       const text = jsonWithin([prompt.messages, prompt.tools], CHARS_PER_TOKEN * context);
       return text === null ? { usual: context, most: context } : sizeOf(text);

@@ -5,6 +5,7 @@ import { epochSeconds } from "../../platform/clock.ts";
 import type { ReadyModel } from "../admission/ready-model.ts";
 import { requireTask } from "../admission/task-check.ts";
 import type { Dialect } from "../generation/generation-endpoint.ts";
+import { checkInfill } from "../generation/infill-prompt.ts";
 import { LineSink } from "../generation/output/line-sink.ts";
 import type { GenerationRequest } from "../generation/request.ts";
 import { RequestRun } from "../generation/request-run.ts";
@@ -30,6 +31,7 @@ export async function generateLine(
   const { loads, metrics, grammars, clock, randomId, lineTimeoutMs } = deps;
   const { owner, signal } = line;
   requireTask(ready.facts, "generate");
+  checkInfill(request.submissions, ready.facts);
   checkTokens(request.submissions, ready.facts);
   if (signal.aborted) return { how: "stopped" };
   const { endpoint } = dialect;

@@ -7,6 +7,7 @@ import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { answerForm } from "../generation/answer-form.ts";
 import type { Dialect } from "../generation/generation-endpoint.ts";
 import { generationSettings, tierOf } from "../generation/generation-settings.ts";
+import { infillPrompt } from "../generation/infill-prompt.ts";
 import type { GenerationRequest } from "../generation/request.ts";
 import { unusedSamplerFields } from "../generation/unused-samplers.ts";
 import { CompletionChunks, textCompletion } from "./completion-response.ts";
@@ -44,15 +45,17 @@ function completionSubmissions(body: CompletionRequest): Asked[] {
   });
   const form = answerForm(body);
   const grammar = form === null ? null : { gbnf: form.gbnf, triggers: null };
-  return prompts(body.prompt).map((prompt) => ({ ...settings, prompt, grammar, echo }));
+  return prompts(body).map((prompt) => ({ ...settings, prompt, grammar, echo }));
 }
 
-function prompts(given: CompletionRequest["prompt"]): Prompt[] {
-  if (typeof given === "string") return [{ kind: "text", text: given }];
+function prompts({ prompt: given, suffix }: CompletionRequest): Prompt[] {
+  if (typeof given === "string") return [textPrompt(given, suffix)];
   if (isTokens(given)) return [{ kind: "tokens", tokens: given }];
-  return given.map((item) =>
-    typeof item === "string" ? { kind: "text", text: item } : { kind: "tokens", tokens: item },
-  );
+  return given.map((item) => (typeof item === "string" ? textPrompt(item, suffix) : { kind: "tokens", tokens: item }));
+}
+
+function textPrompt(text: string, suffix: CompletionRequest["suffix"]): Prompt {
+  return suffix == null || suffix === "" ? { kind: "text", text } : infillPrompt(text, suffix);
 }
 
 function isTokens(given: string[] | number[] | number[][]): given is number[] {

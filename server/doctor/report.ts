@@ -78,6 +78,7 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
         facts.reasoningTags === null ? "no tags" : `${facts.reasoningTags.open} … ${facts.reasoningTags.close}`,
       ],
       ["template", templateText(facts)],
+      ["infill", facts.infill ? "fill-in-the-middle tokens" : "no fill-in-the-middle tokens"],
       ["attention", `${facts.memory}: prefixes are reused ${reuseOf(facts.memory)}`],
       ["loaded in", `${(loadMs / 1000).toFixed(1)} s`],
       ...warnings.map((warning): [string, string] => ["warning", warning]),

@@ -1,5 +1,6 @@
 import type { Prices } from "../../ledger/prices.ts";
 import type { GenerationPath } from "../../openapi/inference-path.ts";
+import { BATCH_ENDPOINTS, type BatchEndpoint } from "../../openapi/resources/batches.ts";
 import type { ReadyModel } from "../admission/ready-model.ts";
 import { requireTask } from "../admission/task-check.ts";
 import type { Grammars } from "../grammar/grammar-compiler.ts";
@@ -8,6 +9,7 @@ import type { Exchange } from "../inference/exchange.ts";
 import { TokenRun } from "../tokenize/token-run.ts";
 import { dryRun } from "./dry-run.ts";
 import { GenerationRun, type GenerationRunDeps } from "./generation-run.ts";
+import { checkInfill } from "./infill-prompt.ts";
 import type { GenerationRequest } from "./request.ts";
 import { checkTokens } from "./token-id-check.ts";
 
@@ -45,7 +47,7 @@ export class GenerationEndpoint implements InferenceEndpoint {
     return {
       model,
       tier,
-      jobEndpoint: stream || request.dryRun ? null : this.label,
+      jobEndpoint: stream || request.dryRun ? null : jobEndpoint(this.label),
       metered: !request.dryRun,
       ignored: request.ignored,
       prepare: (ready) => this.#prepare(request, ready),
@@ -54,10 +56,16 @@ export class GenerationEndpoint implements InferenceEndpoint {
 
   #prepare(request: GenerationRequest, ready: ReadyModel): TokenRun | GenerationRun {
     requireTask(ready.facts, "generate");
+    checkInfill(request.submissions, ready.facts);
     checkTokens(request.submissions, ready.facts);
     if (!request.dryRun) return new GenerationRun(request, ready, this.#dialect, this.#deps);
     return new TokenRun(ready, async (tokenize) =>
       JSON.stringify(await dryRun(request, ready, this.#deps.prices, tokenize)),
     );
   }
+}
+
+/** Jobs are batches: an endpoint that these lack is not deferred. */
+function jobEndpoint(path: GenerationPath): BatchEndpoint | null {
+  return BATCH_ENDPOINTS.find((endpoint) => endpoint === path) ?? null;
 }

@@ -7,7 +7,8 @@ import type { AnswerIdentity, StreamFormat } from "./output/stream-format.ts";
 
 /** A valid body of an endpoint that generates, with the writers of its answer. */
 export interface GenerationRequest {
-  model: string;
+  /** Null for the only one that the key may use. */
+  model: string | null;
   tier: OnlineTier;
   submissions: Asked[];
   /** Null where no tools are offered. */

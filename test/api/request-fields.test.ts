@@ -202,7 +202,9 @@ describe("completions", () => {
   test.each<[string, Record<string, unknown>, string]>([
     ["logprobs", { logprobs: 6 }, "invalid_value"],
     ["n", { n: 2, echo: true, logprobs: 1 }, "unsupported_value"],
-    ["suffix", { suffix: "end" }, "unsupported_value"],
+    ["model", { suffix: "end" }, "unsupported_model"],
+    ["echo", { suffix: "end", echo: true }, "unsupported_value"],
+    ["prompt", { suffix: "end", prompt: [1] }, "unsupported_value"],
     ["best_of", { best_of: 3 }, "unsupported_value"],
     ["cache_salt", { cache_salt: "s" }, "unsupported_parameter"],
     ["prompt", { prompt: undefined }, "missing_required_parameter"],

@@ -13,6 +13,16 @@ export interface TokenizeOptions {
   framed?: boolean;
 }
 
+/** The tokens between the parts of a fill-in-the-middle prompt. */
+export interface InfillTokens {
+  prefix: number;
+  suffix: number;
+  middle: number;
+  /** Before the name of a repository, and before that of each of its files; null where the vocabulary has none. */
+  repository: number | null;
+  file: number | null;
+}
+
 /** Text to tokens and back. All methods may be called while a decode runs. */
 export class Vocabulary {
   readonly size: number;
@@ -23,6 +33,8 @@ export class Vocabulary {
   /** Tokens that a model that ranks expects at the end of a text, and between two; −1 for none. */
   readonly closing: number;
   readonly separator: number;
+  /** Null for a model without fill-in-the-middle. */
+  readonly infill: InfillTokens | null;
   /** Bytes of the longest token's text. */
   readonly longestToken: number;
   /** Tokens that end a generation. */
@@ -44,6 +56,7 @@ export class Vocabulary {
     this.addBos = llama.llama_vocab_get_add_bos(vocab) && this.bos >= 0;
     this.closing = llama.llama_vocab_get_add_eos(vocab) ? this.eos : -1;
     this.separator = llama.llama_vocab_get_add_sep(vocab) ? llama.llama_vocab_sep(vocab) : -1;
+    this.infill = infillTokens(llama, vocab);
     this.#pieces = new Array<Uint8Array | undefined>(this.size);
     let longest = 1;
     for (let token = 0; token < this.size; token++) {
@@ -142,6 +155,19 @@ export class Vocabulary {
     this.#llama.llama_token_to_piece(this.#vocab, token, buffer, buffer.length, 0, special);
     return buffer;
   }
+}
+
+/** A model without one of the three tokens that every such prompt has does not support fill-in-the-middle. */
+function infillTokens(llama: Llama, vocab: Pointer): InfillTokens | null {
+  const [prefix, suffix, middle] = [
+    llama.llama_vocab_fim_pre(vocab),
+    llama.llama_vocab_fim_suf(vocab),
+    llama.llama_vocab_fim_mid(vocab),
+  ];
+  if (Math.min(prefix, suffix, middle) < 0) return null;
+  const orNull = (token: number) => (token < 0 ? null : token);
+  const repository = orNull(llama.llama_vocab_fim_rep(vocab));
+  return { prefix, suffix, middle, repository, file: orNull(llama.llama_vocab_fim_sep(vocab)) };
 }
 
 /**

@@ -1,6 +1,7 @@
-import type { Prompt } from "../../protocol/prompt.ts";
-import { RequestRefusal, tooLong } from "../../protocol/request-refusal.ts";
+import type { InfillPrompt, Prompt } from "../../protocol/prompt.ts";
+import { noInfill, RequestRefusal, tooLong } from "../../protocol/request-refusal.ts";
 import type { Vocabulary } from "../native/vocabulary.ts";
+import { infillParts } from "./infill-parts.ts";
 import type { Renderer } from "./renderer.ts";
 import type { ChatTemplate } from "./template/chat-template.ts";
 import { thinkingPlan } from "./template/reasoning-effort.ts";
@@ -17,7 +18,7 @@ export interface BuiltPrompt {
 }
 
 export interface PromptBuilderParts {
-  vocabulary: Pick<Vocabulary, "addBos" | "bos" | "piece">;
+  vocabulary: Pick<Vocabulary, "addBos" | "bos" | "infill" | "piece">;
   tokenizer: Pick<Tokenizer, "tokens" | "mostBytes">;
   template: Pick<ChatTemplate, "thinking">;
   renderer: Pick<Renderer, "render">;
@@ -37,17 +38,21 @@ export class PromptBuilder {
   /**
    * Null when the request is cancelled meanwhile.
    *
-   * @throws RequestRefusal for messages that the model's template refuses, and for texts of more bytes than the context's
-   * tokens can have
+   * @throws RequestRefusal for messages that the model's template refuses, for a suffix where the model has no tokens for
+   * it, and for texts of more bytes than the context's tokens can have
    */
   async build(prompt: Prompt, owner: TextOwner): Promise<BuiltPrompt | null> {
     const plain = { startsInReasoning: false, thoughtBudget: null };
     if (prompt.kind === "tokens") return { tokens: prompt.tokens, opening: 0, ...plain };
+    if (prompt.kind === "infill") {
+      const tokens = await this.#infillTokens(prompt, owner);
+      return tokens === null ? null : { tokens, opening: 0, ...plain };
+    }
     const { vocabulary, template, renderer, now } = this.#parts;
     const opening = openingOf(vocabulary);
     if (prompt.kind === "text") {
       // All of a plain prompt is the user's: none of its text may become a control token.
-      const tokens = await this.#tokens(prompt.kind, [{ text: prompt.text, special: false }], opening, owner);
+      const tokens = await this.#tokens(prompt.kind, [...opening, { text: prompt.text, special: false }], owner);
       return tokens === null ? null : { tokens, opening: opening.length, ...plain };
     }
     const { variables, budget } = thinkingPlan(prompt.thinking, template.thinking);
@@ -57,7 +62,7 @@ export class PromptBuilder {
     if (rendered === null || !owner.isWanted()) return null;
     const { startsInReasoning, startsWithBos } = rendered;
     const parts = rendered.pieces.map(({ text, literal }) => ({ text, special: !literal }));
-    const tokens = await this.#tokens(prompt.kind, parts, startsWithBos ? [] : opening, owner);
+    const tokens = await this.#tokens(prompt.kind, startsWithBos ? parts : [...opening, ...parts], owner);
     return tokens === null ? null : { tokens, opening: 0, startsInReasoning, thoughtBudget: budget };
   }
 
@@ -66,23 +71,52 @@ export class PromptBuilder {
     return Buffer.concat(tokens.map((token) => this.#parts.vocabulary.piece(token))).toString();
   }
 
+  /** The first tokens of other files are left out where they would leave the answer less room than the request asks for. */
+  async #infillTokens(prompt: InfillPrompt, owner: TextOwner): Promise<number[] | null> {
+    const { context, vocabulary } = this.#parts;
+    if (vocabulary.infill === null) throw new RequestRefusal(noInfill());
+    const { files, text } = infillParts(prompt, vocabulary.infill, openingOf(vocabulary));
+    this.#checkBytes(prompt.kind, [...files, ...text]);
+    const own = await this.#joined(text, owner);
+    const before = await this.#joined(files, owner);
+    if (own === null || before === null) return null;
+    const answer = prompt.repository?.answerTokens ?? Math.floor(context / 4);
+    const room = Math.max(0, context - 1 - own.length - answer);
+    return [...before.slice(Math.max(0, before.length - room)), ...own];
+  }
+
   async #tokens(
     kind: Prompt["kind"],
-    parts: readonly TextPart[],
-    opening: readonly number[],
+    parts: readonly (TextPart | number)[],
     owner: TextOwner,
   ): Promise<number[] | null> {
+    this.#checkBytes(kind, parts);
+    return this.#joined(parts, owner);
+  }
+
+  #checkBytes(kind: Prompt["kind"], parts: readonly (TextPart | number)[]): void {
     const { context, tokenizer } = this.#parts;
-    const bytes = parts.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-    if (bytes > tokenizer.mostBytes(context)) {
-      throw new RequestRefusal(tooLong(kind, context, `${bytes} bytes, which are more than that`));
-    }
-    const lists = await tokenizer.tokens(parts, owner);
+    const bytes = parts.filter(isText).reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+    if (bytes <= tokenizer.mostBytes(context)) return;
+    throw new RequestRefusal(tooLong(kind, context, `${bytes} bytes, which are more than that`));
+  }
+
+  /** The tokens of texts and the given tokens, one after the other; null when the request is cancelled meanwhile. */
+  async #joined(parts: readonly (TextPart | number)[], owner: TextOwner): Promise<number[] | null> {
+    const lists = await this.#parts.tokenizer.tokens(parts.filter(isText), owner);
     if (lists === null) return null;
-    const tokens = [...opening];
-    for (const list of lists) for (const token of list) tokens.push(token);
+    const tokens: number[] = [];
+    let next = 0;
+    for (const part of parts) {
+      if (!isText(part)) tokens.push(part);
+      else for (const token of lists[next++]!) tokens.push(token);
+    }
     return tokens;
   }
+}
+
+function isText(part: TextPart | number): part is TextPart {
+  return typeof part !== "number";
 }
 
 /** The token that begins every text, where the model has one. */

@@ -47,6 +47,7 @@ export const FACTS: ModelFacts = {
   takesTools: true,
   reasoningTags: null,
   generates: true,
+  infill: false,
   embedding: { pooling: "mean", width: 4, context: 2048 },
   build: "b1",
   libraryDir: "",

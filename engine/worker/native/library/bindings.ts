@@ -48,6 +48,11 @@ export interface LlamaFunctions {
   llama_vocab_get_add_eos(vocab: Pointer): boolean;
   llama_vocab_get_add_sep(vocab: Pointer): boolean;
   llama_vocab_sep(vocab: Pointer): number;
+  llama_vocab_fim_pre(vocab: Pointer): number;
+  llama_vocab_fim_suf(vocab: Pointer): number;
+  llama_vocab_fim_mid(vocab: Pointer): number;
+  llama_vocab_fim_rep(vocab: Pointer): number;
+  llama_vocab_fim_sep(vocab: Pointer): number;
   llama_tokenize(
     vocab: Pointer,
     text: Uint8Array,
@@ -146,6 +151,11 @@ const LLAMA: Record<keyof LlamaFunctions, [result: string, parameters: string[]]
   llama_vocab_get_add_eos: ["bool", ["void*"]],
   llama_vocab_get_add_sep: ["bool", ["void*"]],
   llama_vocab_sep: ["int32", ["void*"]],
+  llama_vocab_fim_pre: ["int32", ["void*"]],
+  llama_vocab_fim_suf: ["int32", ["void*"]],
+  llama_vocab_fim_mid: ["int32", ["void*"]],
+  llama_vocab_fim_rep: ["int32", ["void*"]],
+  llama_vocab_fim_sep: ["int32", ["void*"]],
   llama_tokenize: ["int32", ["void*", "const uint8_t*", "int32", "_Out_ int32*", "int32", "bool", "bool"]],
   llama_token_to_piece: ["int32", ["void*", "int32", "_Out_ uint8_t*", "int32", "int32", "bool"]],
   llama_detokenize: ["int32", ["void*", "int32*", "int32", "_Out_ uint8_t*", "int32", "bool", "bool"]],

@@ -36,7 +36,9 @@ describe("validation of embeddings", () => {
   });
 
   it("refuses lines for a model that only ranks or only embeds", async () => {
-    const bounds = new Map([["demo", { vocabulary: 1000, context: 50, generates: false, embedding: null }]]);
+    const bounds = new Map([
+      ["demo", { vocabulary: 1000, context: 50, generates: false, infill: false, embedding: null }],
+    ]);
     const code = "invalid_request";
     expect(await errorsOf(jsonl([line("a", { input: "a" })]), { ...EMBEDDINGS, bounds })).toMatchObject([{ code }]);
     expect(await errorsOf(jsonl([GOOD]), { bounds })).toMatchObject([{ code, param: "body.model" }]);

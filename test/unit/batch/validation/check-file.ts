@@ -9,7 +9,9 @@ export const RULES: ValidateRules = {
   limits: DEFAULT_REQUEST_LIMITS,
   models: ["demo", "other"],
   names: { aliases: { "gpt-4o": "demo", forbidden: "hidden" }, otherwise: null },
-  bounds: new Map([["demo", { vocabulary: 1000, context: 50, generates: true, embedding: { width: 4, context: 50 } }]]),
+  bounds: new Map([
+    ["demo", { vocabulary: 1000, context: 50, generates: true, infill: false, embedding: { width: 4, context: 50 } }],
+  ]),
   maxLines: 50_000,
   maxLineBytes: 1024 * 1024,
   maxErrors: 3,

@@ -31,6 +31,7 @@ export const FACTS: ModelFacts = {
   takesTools: true,
   reasoningTags: null,
   generates: true,
+  infill: false,
   embedding: { pooling: "mean", width: 4, context: 2048 },
   build: "llama.cpp 1.2.3",
   libraryDir: "/lib/llama",

@@ -11,7 +11,7 @@ function makeBuilder() {
   const tokenized: string[] = [];
   const template = new ChatTemplate(null, { bos: "", eos: "", specialTokens: ["<|im_end|>"] });
   const builder = new PromptBuilder({
-    vocabulary: { addBos: false, bos: -1, piece: () => new Uint8Array() },
+    vocabulary: { addBos: false, bos: -1, infill: null, piece: () => new Uint8Array() },
     tokenizer: {
       mostBytes: () => MOST_BYTES,
       async tokens(parts) {

@@ -1,5 +1,5 @@
 /** Endpoints that generate. */
-export type GenerationPath = "/v1/chat/completions" | "/v1/completions";
+export type GenerationPath = "/v1/chat/completions" | "/v1/completions" | "/infill";
 /** Endpoints that return vectors, or scores of them. */
 export type VectorPath = "/v1/embeddings" | "/v1/rerank";
 /** Endpoints that an engine answers; the only values of the label `endpoint` of metrics. */

@@ -3,6 +3,7 @@ import { errorResponse } from "../error-response.ts";
 import { chatChunk, chatRequest, chatResponse } from "../generation/chat.ts";
 import { completionChunk, completionRequest, completionResponse } from "../generation/completions.ts";
 import { dryRunResponse } from "../generation/dry-run.ts";
+import { infillEvent, infillRequest, infillResponse } from "../infill/infill.ts";
 import { queryProperties } from "../query-value.ts";
 import type { RequestLimits } from "../request-limits.ts";
 import { batch, batchList, batchRequest } from "../resources/batches.ts";
@@ -37,6 +38,7 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
     ...componentSchemas("input", {
       ChatCompletionRequest: chatRequest(limits),
       CompletionRequest: completionRequest(limits),
+      InfillRequest: infillRequest(limits),
       TokenizeRequest: tokenizeRequest(limits),
       DetokenizeRequest: detokenizeRequest(limits),
       EmbeddingsRequest: embeddingsRequest(limits),
@@ -57,6 +59,8 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       ChatCompletionChunk: chatChunk,
       Completion: completionResponse,
       CompletionChunk: completionChunk,
+      Infill: infillResponse,
+      InfillEvent: infillEvent,
       DryRun: dryRunResponse,
       Tokens: tokenizeResponse,
       Detokenized: detokenizeResponse,

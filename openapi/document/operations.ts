@@ -45,6 +45,19 @@ export const operations: readonly Operation[] = [
     stream: "CompletionChunk",
     failures: generationFailures,
   },
+  {
+    method: "post",
+    path: "/infill",
+    id: "infill",
+    access: "inference",
+    summary:
+      "Generate the text between a prefix and a suffix, in one response or as a stream. llama-server's endpoint.",
+    request: "InfillRequest",
+    response: "Infill",
+    dryRun: "DryRun",
+    stream: "InfillEvent",
+    failures: generationFailures,
+  },
   ...["/v1", ""].flatMap(tokenOperations),
   {
     method: "post",

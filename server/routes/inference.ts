@@ -5,6 +5,7 @@ import { UsageLimits, type UsageLimitsDeps } from "../admission/usage-limits.ts"
 import { chatDialect } from "../dialects/chat.ts";
 import { completionDialect } from "../dialects/completions.ts";
 import { embeddingsReader } from "../dialects/embeddings.ts";
+import { infillDialect } from "../dialects/infill/infill.ts";
 import { rerankReader } from "../dialects/rerank.ts";
 import { detokenizeReader, TokenEndpoint, tokenizeReader } from "../dialects/tokenize.ts";
 import { VectorEndpoint } from "../embedding/vector-endpoint.ts";
@@ -49,6 +50,7 @@ export function inferenceRoutes(parts: InferenceRouteParts): Routes {
   return {
     "/v1/chat/completions": post(new GenerationEndpoint(chatDialect(options.limits), deps)),
     "/v1/completions": post(new GenerationEndpoint(completionDialect(options.limits), deps)),
+    "/infill": post(new GenerationEndpoint(infillDialect(options.limits), deps)),
     "/v1/embeddings": post(new VectorEndpoint("/v1/embeddings", embeddingsReader(options.limits), deps)),
     "/v1/rerank": post(new VectorEndpoint("/v1/rerank", rerankReader(options.limits), deps)),
     "/v1/tokenize": tokenize,

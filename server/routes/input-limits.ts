@@ -5,6 +5,7 @@ import { operations } from "../../openapi/document/operations.ts";
 import { MAX_ALL_PARTS } from "../../openapi/generation/message.ts";
 import { MOST_GRAMMAR_CHARACTERS } from "../../openapi/generation/response-format.ts";
 import { MOST_TOOLS_CHARACTERS, MOST_TOOLS_MEMBERS } from "../../openapi/generation/tools.ts";
+import { MOST_INFILL_FILES } from "../../openapi/infill/infill.ts";
 import { JSON_BOUNDS } from "../../openapi/json/json-scan.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../openapi/request-limits.ts";
 import { MAX_BATCH_INPUTS, MAX_BATCH_LINES } from "../../openapi/resources/batches.ts";
@@ -75,6 +76,7 @@ const BODIES: Readonly<Record<string, InputLimits>> = {
     `${count(messages)} messages of 1,024 parts and 128 calls, ${count(MAX_ALL_PARTS)} of both together, 128 tools of ${count(MOST_TOOLS_CHARACTERS)} characters and ${count(MOST_TOOLS_MEMBERS)} members together, ${choices} choices, schemas of ${count(MOST_SCHEMA_CHARACTERS)} characters`,
   ),
   "post /v1/completions": prompt(`${prompts} prompts of ${count(promptTokens)} tokens, ${choices} choices each`),
+  "post /infill": prompt(`a prefix, a suffix, ${MOST_INFILL_FILES} other files`),
   "post /v1/embeddings": prompt(`${count(MOST_INPUTS)} inputs`),
   "post /v1/rerank": prompt(
     `2,048 documents, ${count(MOST_QUERY_CHARACTERS)} characters of the query times the documents`,

@@ -42,7 +42,8 @@ export class StreamSink implements Sink {
     }
     if (hasContent) events += this.#format.delta(choice, output);
     if (finish !== null) events += this.#format.last(choice, finish);
-    this.#stream.push(events);
+    // Some formats have no event here, and an empty chunk would end the response.
+    if (events !== "") this.#stream.push(events);
   }
 
   forget(): void {

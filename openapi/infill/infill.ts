@@ -3,6 +3,7 @@ import { boundedList } from "../bounded-schema.ts";
 import { vendorFields } from "../generation/dry-run.ts";
 import { INT32_MAX } from "../generation/int32.ts";
 import { oneConstraint } from "../generation/response-format.ts";
+import { samplersField } from "../generation/sampler-order.ts";
 import { crossChecks, samplingFields } from "../generation/sampling-fields.ts";
 import { refusedValue } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
@@ -38,6 +39,11 @@ export function infillRequest(limits: RequestLimits) {
         "Most tokens of the answer. 0 only reads the prompt, −1 runs until the context is full. Default −1.",
       ),
       max_tokens: budget.describe("Another name of n_predict."),
+      samplers: z
+        .preprocess(withoutInfillSampler, samplersField)
+        .describe(
+          "Extension. Order of the samplers, as in completions. `infill` (i), which editors add, is accepted and not run.",
+        ),
       n: refusedValue("only one answer is generated.", (value) => value === 1),
       nightshift: vendorFields.nullish(),
     })
@@ -51,6 +57,20 @@ export function infillRequest(limits: RequestLimits) {
     });
 }
 export type InfillRequest = z.infer<ReturnType<typeof infillRequest>>;
+
+/** llama-server's sampler for this endpoint, and its letter: they would else be refused as unknown. */
+const INFILL_SAMPLER = { name: "infill", letter: "i" };
+
+/** True where the field `samplers` of a body names the sampler that is not run. */
+export function namesInfillSampler(samplers: unknown): boolean {
+  if (typeof samplers === "string") return samplers.includes(INFILL_SAMPLER.letter);
+  return Array.isArray(samplers) && samplers.includes(INFILL_SAMPLER.name);
+}
+
+function withoutInfillSampler(samplers: unknown): unknown {
+  if (typeof samplers === "string") return samplers.replaceAll(INFILL_SAMPLER.letter, "");
+  return Array.isArray(samplers) ? samplers.filter((name) => name !== INFILL_SAMPLER.name) : samplers;
+}
 
 interface BoundFields {
   n_predict?: number | null | undefined;

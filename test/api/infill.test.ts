@@ -90,6 +90,18 @@ describe("/infill", () => {
     expect(metrics.sum("nightshift_requests_total", { endpoint: "/infill", status: "ok" })).toBe(1);
   });
 
+  test("accepts the fields of editors, and reports those that have no effect", async () => {
+    const fields = { samplers: ["top_k", "top_p", "infill"], top_k: 40, top_p: 0.9, cache_prompt: true };
+    const body = { input_prefix: "a", input_suffix: "b", n_predict: 1, ...fields };
+    const response = await server.post("/infill", body);
+    expect([response.status, response.headers.get("x-nightshift-ignored")]).toEqual([
+      200,
+      "cache_prompt, samplers.infill",
+    ]);
+    await response.body?.cancel();
+    expect((await infill({ samplers: ["infil"] })).status).toBe(400);
+  });
+
   test("ends at a bound on tokens, or before a text of stop", async () => {
     expect((await infill({ n_predict: 2, grammar })).body).toMatchObject({ stop_type: "limit", tokens_predicted: 2 });
     expect((await infill({ n_predict: 0 })).body).toMatchObject({ stop_type: "limit", content: "" });

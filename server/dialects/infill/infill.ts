@@ -1,7 +1,7 @@
 import type { Asked } from "../../../engine/engine.ts";
 import { validate } from "../../../openapi/generation/validate.ts";
 import { ignoredNames } from "../../../openapi/ignored-fields.ts";
-import { answerBound, type InfillRequest, infillRequest } from "../../../openapi/infill/infill.ts";
+import { answerBound, type InfillRequest, infillRequest, namesInfillSampler } from "../../../openapi/infill/infill.ts";
 import type { RequestLimits } from "../../../openapi/request-limits.ts";
 import { answerForm } from "../../generation/answer-form.ts";
 import type { Dialect } from "../../generation/generation-endpoint.ts";
@@ -28,7 +28,11 @@ function infillReader(limits: RequestLimits): (body: unknown) => GenerationReque
       submissions: [infillSubmission(body)],
       toolChoice: null,
       stream: body.stream ?? false,
-      ignored: [...ignoredNames(Object(json), schema), ...unusedSamplerFields({ ...body, n: 1 })],
+      ignored: [
+        ...ignoredNames(Object(json), schema),
+        ...unusedSamplerFields({ ...body, n: 1 }),
+        ...(namesInfillSampler(Object(json).samplers) ? ["samplers.infill"] : []),
+      ],
       dryRun: body.nightshift?.dry_run ?? false,
       chunks: (identity) => new InfillEvents(identity),
       whole: infillBody,

@@ -67,7 +67,7 @@ const BAD_REQUEST = group(
       "The value is known and not supported. For a JSON schema, `param` is the path of the keyword that cannot be enforced.",
     grammar_dead_end: "The grammar and the request's biases leave no token to draw.",
     context_length_exceeded: "The prompt alone fills the context, or an input is too long.",
-    unsupported_model: "The model does not support this endpoint, or has no memory left for embeddings.",
+    unsupported_model: "The model does not support this endpoint or a suffix, or has no memory left for embeddings.",
     template_error: "The model's chat template fails on these messages.",
     too_many_results: "A page of usage has over 20,000 results. Ask for fewer buckets with `limit`, or group by less.",
     invalid_form: "The multipart form is malformed.",

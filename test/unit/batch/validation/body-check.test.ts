@@ -44,3 +44,26 @@ describe("validation of embeddings", () => {
     expect(await errorsOf(jsonl([GOOD]), { bounds })).toMatchObject([{ code, param: "body.model" }]);
   });
 });
+
+describe("validation of completions with a suffix", () => {
+  const line = (more: Record<string, unknown>) =>
+    jsonl([
+      { custom_id: "a", method: "POST", url: "/v1/completions", body: { model: "demo", max_tokens: 0, ...more } },
+    ]);
+  const bounds = (infill: boolean) =>
+    new Map([["demo", { vocabulary: 1000, context: 50, generates: true, infill, embedding: null }]]);
+  const COMPLETIONS = { endpoint: "/v1/completions" } as const;
+
+  it("counts the suffix once for each prompt", async () => {
+    const body = { prompt: ["abcd", "abcd"], suffix: "efgh" };
+    const { lines } = await check(line(body), { ...COMPLETIONS, bounds: bounds(true) });
+    expect(lines.map(({ estimatedTokens }) => estimatedTokens)).toEqual([4]);
+  });
+
+  it("refuses it for a model without the tokens, unless it is empty", async () => {
+    const errors = (suffix: string) =>
+      errorsOf(line({ prompt: "a", suffix }), { ...COMPLETIONS, bounds: bounds(false) });
+    expect(await errors("b")).toMatchObject([{ code: "invalid_request", param: "body.model" }]);
+    expect(await errors("")).toEqual([]);
+  });
+});

@@ -206,6 +206,7 @@ export const ERRORS = {
     { status: 500, codeFrom: "`engine_died`" },
     { job_failed: "The engine died each time that the request of a job ran." },
   ),
+  ...group({ status: 501 }, { not_implemented: "The operation of Ollama's API is not supported." }),
   ...UNAVAILABLE,
   ...group(
     { status: 503, retry: "later or no" },

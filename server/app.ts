@@ -25,6 +25,7 @@ import { type JobRouteParts, jobRoutes } from "./routes/jobs.ts";
 import { type KeyRouteParts, keyRoutes } from "./routes/keys.ts";
 import { type ModelFileRouteParts, modelFileRoutes } from "./routes/model-files.ts";
 import { type ModelRouteParts, modelRoutes } from "./routes/models.ts";
+import { type OllamaRouteParts, ollamaRoutes } from "./routes/ollama.ts";
 import { type OwnerRouteParts, ownerRoutes } from "./routes/owners.ts";
 import { type StatusRouteParts, statusRoutes } from "./routes/status.ts";
 import { type UploadRouteParts, uploadRoutes } from "./routes/uploads.ts";
@@ -53,10 +54,13 @@ export type AppParts = StackParts &
   KeyRouteParts &
   OwnerRouteParts &
   UsageRouteParts &
+  OllamaRouteParts &
   EngineRouteParts &
   StatusRouteParts;
 
 const METHODS = ["get", "post", "patch", "delete"] as const satisfies readonly Operation["method"][];
+/** The paths that pages of this machine may call where Ollama's API is served on loopback. */
+const OLLAMA_PATHS = /^\/api\//;
 const OPEN = new Set(
   operations.filter(({ access }) => access === "open" || access === "token").map(({ path }) => path),
 );
@@ -87,6 +91,7 @@ function routesOf(parts: AppParts): Routes[] {
     keyRoutes(parts),
     ownerRoutes(parts),
     usageRoutes(parts),
+    ollamaRoutes(parts),
     engineRoutes(parts),
     statusRoutes(parts),
   ];
@@ -112,14 +117,15 @@ function configure(app: Express, { trustedProxies, unixSocket }: AppOptions): vo
 function useStack(app: Express, { keys, metrics, clock, log, randomId, options }: StackParts): void {
   app.use(requestContext(clock, randomId, new BodyMemory(options.bodyMemory)));
   app.use(hostCheck(options.host, options.allowedHosts));
-  app.use(cors(options.corsOrigins));
+  const localPages = options.ollama === "local pages" ? OLLAMA_PATHS : null;
+  app.use(cors(options.corsOrigins, localPages));
   const refusals = new AuthenticationMetrics(metrics.registry);
   if (options.apiKeys) {
     const limiter = new WrongKeyLimiter(() => clock.now());
     app.use(authentication({ keys, limiter, metrics: refusals, log }, OPEN));
   } else {
     // Where keys are on, a page cannot send one without a preflight, which cors() answers.
-    app.use(originCheck(options.corsOrigins));
+    app.use(originCheck(options.corsOrigins, localPages));
     app.use(withoutKeys);
   }
 }

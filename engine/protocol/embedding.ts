@@ -17,6 +17,8 @@ export interface EmbeddingRequest {
   /** The path of the request; its time is reported under it. */
   endpoint: string;
   inputs: EmbeddingInput[];
+  /** The end of a text that is longer than the context is cut off; else the request fails. */
+  truncate?: true;
 }
 
 /** One per embedding batch, which is one decode between two steps. */

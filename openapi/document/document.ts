@@ -4,6 +4,24 @@ import { chatChunk, chatRequest, chatResponse } from "../generation/chat.ts";
 import { completionChunk, completionRequest, completionResponse } from "../generation/completions.ts";
 import { dryRunResponse } from "../generation/dry-run.ts";
 import { infillEvent, infillRequest, infillResponse } from "../infill/infill.ts";
+import { ollamaChatAnswer, ollamaChatRequest } from "../ollama/chat.ts";
+import {
+  ollamaEmbedAnswer,
+  ollamaEmbeddingsAnswer,
+  ollamaEmbeddingsRequest,
+  ollamaEmbedRequest,
+} from "../ollama/embed.ts";
+import { ollamaGenerateAnswer, ollamaGenerateRequest } from "../ollama/generate.ts";
+import {
+  ollamaError,
+  ollamaLoaded,
+  ollamaModel,
+  ollamaPullRequest,
+  ollamaShowRequest,
+  ollamaStatus,
+  ollamaTags,
+  ollamaVersion,
+} from "../ollama/models.ts";
 import { queryProperties } from "../query-value.ts";
 import type { RequestLimits } from "../request-limits.ts";
 import { batch, batchList, batchRequest } from "../resources/batches.ts";
@@ -53,6 +71,12 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       RotateKeyRequest: rotateKey,
       UpdateOwnerRequest: updateOwner,
       CreateDownloadRequest: createDownload,
+      OllamaChatRequest: ollamaChatRequest(limits),
+      OllamaGenerateRequest: ollamaGenerateRequest(limits),
+      OllamaEmbedRequest: ollamaEmbedRequest(limits),
+      OllamaEmbeddingsRequest: ollamaEmbeddingsRequest(limits),
+      OllamaShowRequest: ollamaShowRequest,
+      OllamaPullRequest: ollamaPullRequest,
     }),
     ...componentSchemas("output", {
       ChatCompletion: chatResponse,
@@ -89,6 +113,16 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       ModelFileDeleted: modelFileDeleted,
       ModelDownload: modelDownload,
       ModelDownloadList: modelDownloadList,
+      OllamaChatAnswer: ollamaChatAnswer,
+      OllamaGenerateAnswer: ollamaGenerateAnswer,
+      OllamaEmbedAnswer: ollamaEmbedAnswer,
+      OllamaEmbeddingsAnswer: ollamaEmbeddingsAnswer,
+      OllamaVersion: ollamaVersion,
+      OllamaTags: ollamaTags,
+      OllamaLoaded: ollamaLoaded,
+      OllamaModel: ollamaModel,
+      OllamaStatus: ollamaStatus,
+      OllamaError: ollamaError,
       Health: health,
       Readiness: readiness,
       Error: errorResponse,
@@ -165,7 +199,7 @@ function describeOperation(operation: Operation): Json {
     [operation.status ?? 200]: {
       description: operation.status === undefined ? "OK" : "Accepted",
       ...(operation.request && operation.access === "inference" && { headers: { "x-nightshift-ignored": IGNORED } }),
-      content: contentOf(operation.response, operation.stream),
+      content: contentOf(operation.response, operation.stream, operation.streamType),
       // Not a union in the schema: a generated client would have to distinguish the two for every response.
       ...(operation.dryRun && { "x-nightshift-dry-run": contentOf(operation.dryRun) }),
     },
@@ -177,7 +211,7 @@ function describeOperation(operation: Operation): Json {
     ...(operation.request && UNREADABLE),
     ...operation.failures,
   })) {
-    const schema = status === "503" && operation.unready ? operation.unready : "Error";
+    const schema = status === "503" && operation.unready ? operation.unready : (operation.error ?? "Error");
     responses[status] = { description, content: contentOf(schema) };
   }
   return {
@@ -199,8 +233,9 @@ const UNREADABLE = {
   "415": "The body is not JSON, or its encoding is not supported.",
 };
 
-/** The tag of `/v1/chat/completions` is chat, of `/v1/nightshift/keys/{id}` keys, of `/health` server. */
+/** The tag of `/v1/chat/completions` is chat, of `/v1/nightshift/keys/{id}` keys, of `/health` server, of `/api/chat` ollama. */
 function tagOf(path: string): string {
+  if (path.startsWith("/api/")) return "ollama";
   const [version, area, resource] = path.split("/").filter(Boolean);
   if (version !== "v1" || area === undefined) return "server";
   return area === "nightshift" && resource !== undefined ? resource : area;
@@ -221,13 +256,13 @@ function formContent(schema: string): Json {
   return { "multipart/form-data": { schema: { $ref: `#/components/schemas/${schema}` } } };
 }
 
-function contentOf(schema: string, stream?: string): Json {
+function contentOf(schema: string, stream?: string, streamType = "text/event-stream"): Json {
   if (schema === "text") return { "text/plain": { schema: { type: "string" } } };
   if (schema === "bytes") return { "application/octet-stream": {}, "application/jsonl": {} };
   if (schema === "object") return { "application/json": { schema: { type: "object" } } };
   const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
   return {
     "application/json": { schema: reference(schema) },
-    ...(stream && { "text/event-stream": { schema: reference(stream) } }),
+    ...(stream && { [streamType]: { schema: reference(stream) } }),
   };
 }

@@ -26,9 +26,13 @@ export interface Operation {
   dryRun?: string;
   /** Name of the schema of a 202. */
   accepted?: string;
-  /** Name of the schema of each `data:` of a stream. */
+  /** Name of the schema of each `data:` of a stream, or of each line of `application/x-ndjson`. */
   stream?: string;
-  /** Statuses with an Error body, and when they occur. */
+  /** The content type of the stream, where it is not `text/event-stream`. */
+  streamType?: "application/x-ndjson";
+  /** Name of the schema of errors, where it is not Error. */
+  error?: string;
+  /** Statuses with an error's body, and when they occur. */
   failures: Record<string, string>;
   /** Name of the schema of a 503 that has another body than Error. */
   unready?: string;

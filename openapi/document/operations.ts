@@ -3,6 +3,7 @@ import { batchOperations } from "./batch-operations.ts";
 import { fileOperations } from "./file-operations.ts";
 import { keyOperations } from "./key-operations.ts";
 import { modelFileOperations } from "./model-file-operations.ts";
+import { ollamaOperations } from "./ollama-operations.ts";
 import type { Operation } from "./operation.ts";
 import { organizationOperations } from "./organization-operations.ts";
 import { ownerOperations } from "./owner-operations.ts";
@@ -103,6 +104,7 @@ export const operations: readonly Operation[] = [
   ...keyOperations,
   ...ownerOperations,
   ...modelFileOperations,
+  ...ollamaOperations,
   {
     method: "get",
     path: "/v1/nightshift/engine",

@@ -87,7 +87,8 @@ export function chatMessages(limits: RequestLimits) {
   );
 }
 
-function partsOf(messages: readonly unknown[]): number {
+/** Content parts and tool calls of all messages. */
+export function partsOf(messages: readonly unknown[]): number {
   return messages.reduce<number>((sum, message) => {
     const { content, tool_calls: calls }: { content?: unknown; tool_calls?: unknown } = Object(message);
     return sum + lengthOf(content) + lengthOf(calls);

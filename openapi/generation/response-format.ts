@@ -8,7 +8,7 @@ import type { Refusal } from "../refused-fields.ts";
 export const MOST_GRAMMAR_CHARACTERS = 64 * 1024;
 
 /** A JSON schema that a grammar can enforce. A keyword that cannot be enforced is refused with its path. */
-const enforceableSchema = anyObject()
+export const enforceableSchema = anyObject()
   .check((context) => {
     if (context.issues.length > 0) return;
     try {

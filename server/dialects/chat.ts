@@ -61,7 +61,8 @@ function toolUse({ tool_choice: choice, parallel_tool_calls: parallel }: ChatReq
   return { allowed: tools.map((tool) => tool.function.name), required: mode === "required", ...common };
 }
 
-function functionTool(tool: NonNullable<ChatRequest["tools"]>[number]): FunctionTool[] {
+/** The tool in prompts; none for one of a type that is not supported. */
+export function functionTool(tool: NonNullable<ChatRequest["tools"]>[number]): FunctionTool[] {
   if (tool.type !== "function") return [];
   const { name, description, parameters, strict } = tool.function;
   return [

@@ -23,12 +23,26 @@ export function base64Of(vector: Float32Array): string {
 }
 
 /** The list's items as JSON. Writing two thousand long vectors takes seconds, in slices of the event loop. */
-export async function embeddingItems(vectors: readonly Float32Array[], format: EncodingFormat): Promise<string> {
+export function embeddingItems(vectors: readonly Float32Array[], format: EncodingFormat): Promise<string> {
+  return itemsInSlices(vectors, (vector, index) => {
+    const value = format === "base64" ? `"${base64Of(vector)}"` : `[${vector.join(",")}]`;
+    return `{"object":"embedding","index":${index},"embedding":${value}}`;
+  });
+}
+
+/** The vectors as the items of a list of lists of numbers. */
+export function numberLists(vectors: readonly Float32Array[]): Promise<string> {
+  return itemsInSlices(vectors, (vector) => `[${vector.join(",")}]`);
+}
+
+async function itemsInSlices(
+  vectors: readonly Float32Array[],
+  write: (vector: Float32Array, index: number) => string,
+): Promise<string> {
   let items = "";
   let written = 0;
   for (const [index, vector] of vectors.entries()) {
-    const value = format === "base64" ? `"${base64Of(vector)}"` : `[${vector.join(",")}]`;
-    items += `${index === 0 ? "" : ","}{"object":"embedding","index":${index},"embedding":${value}}`;
+    items += `${index === 0 ? "" : ","}${write(vector, index)}`;
     written += vector.length;
     if (written < WRITTEN_AT_ONCE) continue;
     written = 0;

@@ -12,6 +12,8 @@ export interface VectorRequest {
   ignored: readonly string[];
   /** Requested numbers of each vector; null for all. */
   dimensions: number | null;
+  /** The end of a text that is longer than the context is cut off; else the request is refused. */
+  truncate?: true;
   /** JSON text; written in slices of the event loop. */
   write(model: string, vectors: readonly Float32Array[], promptTokens: number): Promise<string>;
 }

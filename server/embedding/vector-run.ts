@@ -44,9 +44,9 @@ export class VectorRun implements InferenceRun {
     const { arrivedAt } = exchange;
     const { clock } = this.#deps;
     const { request, ready, owner, endpoint } = this.#parts;
-    const { tier, inputs } = request;
+    const { tier, inputs, truncate } = request;
     const run = new EmbeddingRun({
-      submission: { tier, inputs, owner, endpoint },
+      submission: { tier, inputs, owner, endpoint, ...(truncate && { truncate }) },
       ready,
       meter: count.meter,
       clock,

@@ -56,6 +56,7 @@ export class GenerationEndpoint implements InferenceEndpoint {
 
   #prepare(request: GenerationRequest, ready: ReadyModel): TokenRun | GenerationRun {
     requireTask(ready.facts, "generate");
+    request.checkModel?.(ready.facts);
     checkInfill(request.submissions, ready.facts);
     checkTokens(request.submissions, ready.facts);
     if (!request.dryRun) return new GenerationRun(request, ready, this.#dialect, this.#deps);

@@ -1,4 +1,5 @@
 import type { Asked } from "../../engine/engine.ts";
+import type { ModelFacts } from "../../engine/protocol/config.ts";
 import type { OnlineTier } from "../../engine/protocol/request.ts";
 import type { ToolChoice } from "../grammar/tool-choice.ts";
 import type { WholeChoice } from "./output/body-sink.ts";
@@ -18,6 +19,8 @@ export interface GenerationRequest {
   dryRun: boolean;
   /** Its fields that were accepted and not used. */
   ignored: readonly string[];
+  /** Throws the ApiError of a request that the model does not support. Absent where every model that generates does. */
+  checkModel?(facts: ModelFacts): void;
   chunks(identity: AnswerIdentity): StreamFormat;
   whole(identity: AnswerIdentity, choices: readonly WholeChoice[], end: AnswerEnd): object;
   /**

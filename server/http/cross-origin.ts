@@ -29,12 +29,13 @@ export function hostCheck(boundHost: string, allowedHosts: readonly string[]): R
 /**
  * Without API keys, a page of any origin could call this server through its user's browser: a form with a file needs no
  * preflight. Browsers send the origin of a request (Origin, Fetch Metadata). Requests from origins other than the server's
- * own and those of `--cors-origin` are refused; following a link to this server is allowed.
+ * own and those of `--cors-origin` are refused; following a link to this server is allowed. `localPages`: paths that pages of
+ * this machine may call.
  */
-export function originCheck(allowedOrigins: readonly string[]): RequestHandler {
+export function originCheck(allowedOrigins: readonly string[], localPages: RegExp | null = null): RequestHandler {
   const allowed = new Set(allowedOrigins);
   return (req, _res, next) => {
-    if (allowed.has("*") || !isForeign(req, allowed)) return next();
+    if (allowed.has("*") || !isForeign(req, allowed) || isLocalPage(req, localPages)) return next();
     const message =
       "A web page of another origin may not call a server without API keys. --cors-origin names the origins that may.";
     throw new ApiError("origin_not_allowed", message);
@@ -46,6 +47,15 @@ function isForeign(req: Request, allowed: ReadonlySet<string>): boolean {
   if (origin !== undefined) return !allowed.has(origin) && !isOwn(origin, host);
   const isLink = req.method === "GET" && req.headers["sec-fetch-mode"] === "navigate";
   return req.headers["sec-fetch-site"] === "cross-site" && !isLink;
+}
+
+/** Schemes of pages that programs on this machine show, and its own host names. */
+const LOCAL_ORIGIN =
+  /^(?:(?:app|file|tauri|vscode-webview):\/\/|https?:\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?$)/;
+
+/** True if a page of this machine calls one of these paths. */
+function isLocalPage({ path, headers: { origin } }: Request, paths: RegExp | null): boolean {
+  return paths !== null && origin !== undefined && paths.test(path) && LOCAL_ORIGIN.test(origin);
 }
 
 /** The scheme is not compared: a proxy may add TLS. */
@@ -62,14 +72,17 @@ const EXPOSED = [
 ].join(", ");
 const MAX_AGE_SECONDS = "600";
 
-/** Allows pages of the named origins to call the server. With none named, no header is sent, and browsers refuse others. */
-export function cors(origins: readonly string[]): RequestHandler {
+/**
+ * Allows pages of the named origins to call the server, and pages of this machine the paths `localPages`. With none named, no
+ * header is sent, and browsers refuse others.
+ */
+export function cors(origins: readonly string[], localPages: RegExp | null = null): RequestHandler {
   const allowed = new Set(origins);
   return (req, res, next) => {
     const origin = req.headers.origin;
-    if (allowed.size === 0 || origin === undefined) return next();
+    if (origin === undefined || (allowed.size === 0 && !localPages?.test(req.path))) return next();
     res.setHeader("vary", "Origin");
-    if (!allowed.has("*") && !allowed.has(origin)) return next();
+    if (!allowed.has("*") && !allowed.has(origin) && !isLocalPage(req, localPages)) return next();
     res.setHeader("access-control-allow-origin", origin);
     res.setHeader("access-control-expose-headers", EXPOSED);
     const method = req.headers["access-control-request-method"];

@@ -5,6 +5,7 @@ import { acceptsCompressed, type CompressibleBody, sendCompressed } from "./comp
 import { endAfterBody } from "./connection/lingering.ts";
 import { dropWhenStalled } from "./connection/slow-reader.ts";
 import { stampProcessingTime } from "./context/request-context.ts";
+import { requestErrors } from "./error-format.ts";
 
 /** Bytes up to which Node reads and discards a body by itself, so that the connection can be used again. */
 const DRAINED_BYTES = 64 * 1024;
@@ -58,9 +59,10 @@ export function sendError(req: IncomingMessage, res: ServerResponse, error: ApiE
     res.setHeader("retry-after-ms", Math.ceil(error.retryAfter * 1000));
   }
   if (error.shouldRetry === false) res.setHeader("x-should-retry", "false");
-  const text = JSON.stringify(error.body);
-  if (hasUnreadBody(req)) sendAndLinger(req, res, error.status, text);
-  else sendJson(req, res, error.status, text);
+  const { status, body } = requestErrors(req).written(error, String(res.getHeader("x-request-id") ?? ""));
+  const text = JSON.stringify(body);
+  if (hasUnreadBody(req)) sendAndLinger(req, res, status, text);
+  else sendJson(req, res, status, text);
 }
 
 function hasUnreadBody(req: IncomingMessage): boolean {

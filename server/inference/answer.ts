@@ -34,7 +34,8 @@ export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, de
   let deferral: Deferral | null = null;
   try {
     if (endpoint.refusesUnread) admission.refuseUnread(req.headers, caller);
-    const body = await readJson(req, res, deps.options.bodyLimit);
+    const body = await readJson(req, res, deps.options.bodyLimit, endpoint.anyContentType);
+    if (await endpoint.answered?.(body, exchange)) return;
     const request = await endpoint.parse(body, exchange);
     if (request.ignored.length > 0) {
       res.setHeader("x-nightshift-ignored", reportedNames(request.ignored).join(", "));

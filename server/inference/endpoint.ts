@@ -14,6 +14,10 @@ export interface InferenceEndpoint {
   readonly label: InferencePath | null;
   /** True where a large body is refused unread while no model takes requests. */
   readonly refusesUnread: boolean;
+  /** True where a body is read as JSON whatever its content type is. */
+  readonly anyContentType?: boolean;
+  /** Answers a request that needs no model in memory. Resolves to false for any other. */
+  answered?(body: unknown, exchange: Exchange): Promise<boolean>;
   /** Throws the ApiError of an invalid body. */
   parse(body: unknown, exchange: Exchange): InferenceRequest | Promise<InferenceRequest>;
 }

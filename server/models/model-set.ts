@@ -39,6 +39,11 @@ export class ModelSet {
     return id === null ? undefined : this.#byId.get(id);
   }
 
+  /** True for the own name of a model, and for an alias. */
+  knows(name: string): boolean {
+    return this.#byId.has(name) || Object.hasOwn(this.names.aliases, name);
+  }
+
   list(): ServedModel[] {
     return [...this.#byId.values()];
   }

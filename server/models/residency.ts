@@ -121,6 +121,26 @@ export class Residency {
     use.lastRequestAt = use.usedAt;
   }
 
+  /**
+   * Unloads a model at a client's request. Does nothing where models stay loaded, and for one that is in use or that requests
+   * wait for.
+   */
+  async unload(model: string): Promise<void> {
+    const use = this.#models.get(model);
+    if (use === undefined || this.#deps.keepAliveMs === null) return;
+    const { engine, waiting } = use;
+    if (engine.state.name === "ready" && engine.pending === 0 && waiting.total === 0) await engine.unload();
+  }
+
+  /** Milliseconds until a model is unloaded if no request comes; null where it stays loaded. */
+  idleUntil(model: string): number | null {
+    const { keepAliveMs, now } = this.#deps;
+    const use = this.#models.get(model);
+    if (use === undefined || keepAliveMs === null) return null;
+    const idleMs = use.engine.pending > 0 ? 0 : now() - use.usedAt;
+    return Math.max(0, keepAliveMs - idleMs);
+  }
+
   look(): void {
     const now = this.#deps.now();
     const { load, unload, recall, drain } = planResidency(

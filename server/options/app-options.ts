@@ -1,7 +1,7 @@
 import type { MachinePrice } from "../../ledger/prices.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import type { Live, LiveValue } from "../../platform/live-value.ts";
-import { keysAreOn } from "./rules.ts";
+import { keysAreOn, type OllamaAccess, ollamaAccess } from "./rules.ts";
 import type { Options } from "./table.ts";
 
 /** Bounds on the queue; null is without bound. */
@@ -34,6 +34,8 @@ export interface AppOptions {
   allowedHosts: readonly string[];
   /** Origins of pages that may call the API (`https://app.example`), or `*`; none turns CORS off. */
   corsOrigins: readonly string[];
+  /** Whether Ollama's API is served. */
+  ollama: OllamaAccess;
   /** The bearer token of GET /metrics; null closes it on addresses other than loopback. */
   metricsToken: string | null;
   /** True if every client needs an API key. */
@@ -61,6 +63,7 @@ export function appOptions(
     stallMs: bounds.stallMs,
     allowedHosts: options.allowedHost,
     corsOrigins: options.corsOrigin,
+    ollama: ollamaAccess(options),
     metricsToken: options.metricsToken,
     apiKeys: keysAreOn(options),
     trustedProxies: options.trustedProxy,

@@ -3,6 +3,9 @@ import { OptionsError } from "../../platform/options-error.ts";
 import { endpointProblem } from "../../webhooks/endpoint.ts";
 import type { Options } from "./table.ts";
 
+/** `local pages`: it is served, and pages of this machine may call it. */
+export type OllamaAccess = "off" | "on" | "local pages";
+
 /** Rules between options. Throws OptionsError for the first broken rule. */
 export function checkRules(options: Options): void {
   if (options.apiKeys === "off" && !isLoopback(options.host)) {
@@ -32,4 +35,14 @@ export function checkRules(options: Options): void {
 /** True if every client needs an API key. */
 export function keysAreOn({ apiKeys, adminKey, host }: Pick<Options, "apiKeys" | "adminKey" | "host">): boolean {
   return apiKeys === null ? adminKey !== null || !isLoopback(host) : apiKeys === "on";
+}
+
+/**
+ * Whether Ollama's API is served: to all, to pages of this machine as well, or not. As in Ollama, pages of this machine may
+ * call it on loopback without being named.
+ */
+export function ollamaAccess({ ollama, host, uds }: Pick<Options, "ollama" | "host" | "uds">): OllamaAccess {
+  const local = isLoopback(host) && uds === null;
+  if (!(ollama === null ? local : ollama === "on")) return "off";
+  return local ? "local pages" : "on";
 }

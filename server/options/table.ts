@@ -231,6 +231,13 @@ export const OPTIONS = {
     "Bearer token that GET /metrics requires.",
     "none: /metrics is open on loopback and closed elsewhere",
   ),
+  ollama: row(
+    "Access",
+    optional(choice(["on", "off"])),
+    null,
+    "on: serve the native API of Ollama, at /api/chat and beside it, to clients that speak only that.",
+    "on on loopback, else off",
+  ),
   corsOrigin: row(
     "Access",
     origins(),

@@ -6,6 +6,7 @@ import { chatDialect } from "../dialects/chat.ts";
 import { completionDialect } from "../dialects/completions.ts";
 import { embeddingsReader } from "../dialects/embeddings.ts";
 import { infillDialect } from "../dialects/infill/infill.ts";
+import { ollamaEndpoints } from "../dialects/ollama/endpoints.ts";
 import { rerankReader } from "../dialects/rerank.ts";
 import { detokenizeReader, TokenEndpoint, tokenizeReader } from "../dialects/tokenize.ts";
 import { VectorEndpoint } from "../embedding/vector-endpoint.ts";
@@ -57,5 +58,10 @@ export function inferenceRoutes(parts: InferenceRouteParts): Routes {
     "/tokenize": tokenize,
     "/v1/detokenize": detokenize,
     "/detokenize": detokenize,
+    ...(options.ollama === "off" ? {} : mapped(ollamaEndpoints(deps), post)),
   };
+}
+
+function mapped<From, To>(values: Readonly<Record<string, From>>, map: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, map(value)]));
 }

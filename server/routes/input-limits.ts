@@ -21,6 +21,7 @@ export const BODY_BYTES = {
   owner: 16 * KiB,
   download: 16 * KiB,
   upload: 1024 * KiB,
+  ollamaModel: 16 * KiB,
 } as const;
 
 /** The bounds of one input of the server. */
@@ -81,6 +82,14 @@ const BODIES: Readonly<Record<string, InputLimits>> = {
   "post /v1/rerank": prompt(
     `2,048 documents, ${count(MOST_QUERY_CHARACTERS)} characters of the query times the documents`,
   ),
+  "post /api/chat": prompt(
+    `${count(messages)} messages of 128 calls, ${count(MAX_ALL_PARTS)} calls of all together, 128 tools of ${count(MOST_TOOLS_CHARACTERS)} characters and ${count(MOST_TOOLS_MEMBERS)} members together, a schema of ${count(MOST_SCHEMA_CHARACTERS)} characters, 64 stop strings`,
+  ),
+  "post /api/generate": prompt(`one prompt, a schema of ${count(MOST_SCHEMA_CHARACTERS)} characters, 64 stop strings`),
+  "post /api/embed": prompt(`${count(MOST_INPUTS)} inputs`),
+  "post /api/embeddings": prompt("one input"),
+  "post /api/show": small(BODY_BYTES.ollamaModel, "one name", "the connection"),
+  "post /api/pull": small(BODY_BYTES.ollamaModel, "one name", "the connection"),
   "post /v1/tokenize": prompt(
     "a text of a multiple of the model's context",
     "requests of the key, its owner's part of the queue",

@@ -50,7 +50,7 @@ const HOUR = 3600;
 
 const COUNTS = "input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_nano, default_cost_nano";
 
-const FILTERS = `(@embeddings IS NULL OR (endpoint IN ('/v1/embeddings', '/v1/rerank')) = @embeddings)
+const FILTERS = `(@embeddings IS NULL OR (endpoint IN ('/v1/embeddings', '/v1/rerank', '/api/embed', '/api/embeddings')) = @embeddings)
   AND (@keyIds IS NULL OR key_id IN (SELECT value FROM json_each(@keyIds)))
   AND (@models IS NULL OR model IN (SELECT value FROM json_each(@models)))
   AND (@batch IS NULL OR batch = @batch)`;

@@ -81,7 +81,7 @@ export class Embedder {
     const request = activeRequest(submitted);
     this.#requests.set(id, request);
     const isWanted = () => !request.cancelled;
-    const lists = await inputs.ofAll(submitted.inputs, { tier, isWanted });
+    const lists = await inputs.ofAll(submitted.inputs, { tier, isWanted }, submitted.truncate);
     if (lists === null || !isWanted()) return;
     if ("code" in lists) return this.#refuse(id, lists);
     const closed = this.#open();

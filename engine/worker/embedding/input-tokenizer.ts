@@ -30,11 +30,12 @@ export class InputTokenizer {
 
   /**
    * The tokens of each input of a request, or the error: the first input that is too long, or too many tokens in all, ends
-   * the tokenizing. Null for a cancelled request.
+   * the tokenizing. Null for a cancelled request. `truncate`: the end of a text that is too long is cut off.
    */
   async ofAll(
     inputs: readonly EmbeddingInput[],
     owner: TextOwner,
+    truncate = false,
   ): Promise<readonly (readonly number[])[] | EngineError | null> {
     const { context, tokenizer } = this.#parts;
     const mostBytes = tokenizer.mostBytes(context);
@@ -44,11 +45,13 @@ export class InputTokenizer {
     const lists: (readonly number[])[] = [];
     let sum = 0;
     let rested = 0;
-    for (const [index, input] of inputs.entries()) {
+    for (const [index, given] of inputs.entries()) {
+      const input = truncate ? withinBytes(given, mostBytes) : given;
       const bytes = bytesOf(input);
       if (bytes > mostBytes) return tooLong(param, named(index), context, `${bytes} bytes`);
-      const tokens = await this.#of(input, owner);
-      if (tokens === null || !owner.isWanted()) return null;
+      const all = await this.#of(input, owner);
+      if (all === null || !owner.isWanted()) return null;
+      const tokens = truncate ? this.#withinContext(all) : all;
       const { length } = tokens;
       if (length === 0) return invalid("invalid_value", param, `Invalid ${named(index)}: it has no tokens.`);
       if (length > context) return tooLong(param, named(index), context, `${length}`);
@@ -63,6 +66,16 @@ export class InputTokenizer {
       await rest();
     }
     return lists;
+  }
+
+  /** The first tokens; a control token at the end of all stays there. */
+  #withinContext(tokens: ArrayLike<number>): ArrayLike<number> {
+    const { context, vocabulary } = this.#parts;
+    if (tokens.length <= context) return tokens;
+    const last = tokens[tokens.length - 1]!;
+    const first = Array.from({ length: context }, (_, i) => tokens[i]!);
+    if (last === vocabulary.closing || last === vocabulary.separator) first[context - 1] = last;
+    return first;
   }
 
   async #of(input: EmbeddingInput, owner: TextOwner): Promise<ArrayLike<number> | null> {
@@ -96,6 +109,13 @@ function bytesOf(input: EmbeddingInput): number {
   if (input.kind === "tokens") return 0;
   if (input.kind === "text") return Buffer.byteLength(input.text);
   return Buffer.byteLength(input.query) + Buffer.byteLength(input.document);
+}
+
+/** The first bytes of a text, of whole characters. */
+function withinBytes(input: EmbeddingInput, most: number): EmbeddingInput {
+  if (input.kind !== "text" || bytesOf(input) <= most) return input;
+  const text = new TextDecoder().decode(Buffer.from(input.text).subarray(0, most), { stream: true });
+  return { kind: "text", text };
 }
 
 function tooLong(param: string, named: string, context: number, size: string): EngineError {

@@ -11,10 +11,15 @@ import { checkEncoding, decoded, malformedEncoding } from "./body-encoding.ts";
 /**
  * Reads and parses a JSON body of at most `limit` decompressed bytes, and holds memory for it until the response is over.
  * Sends 100 Continue where the client waits for it: all checks that need no body come before. Throws 413, 415, 400, 503, or
- * ClientGone.
+ * ClientGone. `anyType`: the content type is not checked.
  */
-export async function readJson(req: IncomingMessage, res: ServerResponse, limit: number): Promise<unknown> {
-  const announced = checkHeaders(req, limit);
+export async function readJson(
+  req: IncomingMessage,
+  res: ServerResponse,
+  limit: number,
+  anyType = false,
+): Promise<unknown> {
+  const announced = checkHeaders(req, limit, anyType);
   // A response that is over emits no further event.
   if (res.destroyed) throw new ClientGone();
   const hold = contextOf(req).bodies.open(callerOf(req).owner, announced);
@@ -28,16 +33,20 @@ export async function readJson(req: IncomingMessage, res: ServerResponse, limit:
 }
 
 /** The bytes that the head announces; 0 where it names no length. */
-function checkHeaders(req: IncomingMessage, limit: number): number {
+function checkHeaders(req: IncomingMessage, limit: number, anyType: boolean): number {
   checkEncoding(req);
+  if (!anyType) checkType(req);
+  const length = Number(req.headers["content-length"] ?? 0);
+  if (length > limit) throw tooLarge(limit);
+  return length;
+}
+
+function checkType(req: IncomingMessage): void {
   const [type, ...parameters] = (req.headers["content-type"] ?? "").toLowerCase().split(";");
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith("charset="));
   if (type?.trim() !== "application/json" || (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset))) {
     throw new ApiError("unsupported_media_type", "The request body must be sent with Content-Type: application/json.");
   }
-  const length = Number(req.headers["content-length"] ?? 0);
-  if (length > limit) throw tooLarge(limit);
-  return length;
 }
 
 /**

@@ -1,0 +1,109 @@
+import type { SequenceFinish } from "../../../engine/protocol/output.ts";
+import type { ApiError } from "../../../openapi/api-error.ts";
+import type { WholeChoice } from "../../generation/output/body-sink.ts";
+import type { AnswerEnd } from "../../generation/output/sink.ts";
+import type { AnswerIdentity, StreamFormat, TextDelta } from "../../generation/output/stream-format.ts";
+import { chatLogprobs, lateChatLogprobs } from "../chat-logprobs.ts";
+import { type OllamaCall, ollamaCall, WholeCalls } from "./whole-calls.ts";
+
+/** The content of a line. */
+export interface Said {
+  text: string;
+  reasoning: string;
+  calls: readonly OllamaCall[];
+}
+
+/** The fields of a line that have its content: `message` of a chat, `response` of a generation. */
+export type ContentFields = (said: Said) => object;
+
+const NOTHING: Said = { text: "", reasoning: "", calls: [] };
+const NS_PER_MS = 1e6;
+
+/** An answer as lines of JSON, each an object: the last one has `done: true` and the counts. */
+export class AnswerLines implements StreamFormat {
+  readonly type = "application/x-ndjson";
+  readonly #head: string;
+  readonly #fields: ContentFields;
+  readonly #calls = new WholeCalls();
+  #reason: SequenceFinish["reason"] = "stop";
+
+  /** @param model the name in the request, which clients compare with the answer's */
+  constructor(model: string, { created }: AnswerIdentity, fields: ContentFields) {
+    this.#head = JSON.stringify({ model, created_at: rfc3339(created) }).slice(0, -1);
+    this.#fields = fields;
+  }
+
+  /** Sent before a piece of a call is kept back: after a written line the request does not start over. */
+  first(): string {
+    return this.#line(NOTHING, { done: false });
+  }
+
+  delta(_choice: number, { text, reasoning, toolCalls = [], logprobs = [] }: TextDelta): string {
+    const calls = this.#calls.push(toolCalls);
+    if (text === "" && reasoning === "" && calls.length === 0 && logprobs.length === 0) return "";
+    const known = logprobs.length > 0 && { logprobs: chatLogprobs(logprobs).content };
+    return this.#line({ text, reasoning, calls }, { done: false, ...known });
+  }
+
+  last(_choice: number, { reason }: SequenceFinish): string {
+    this.#reason = reason;
+    const calls = this.#calls.end();
+    return calls.length === 0 ? "" : this.#line({ ...NOTHING, calls }, { done: false });
+  }
+
+  end(end: AnswerEnd): string {
+    return this.#line(NOTHING, endFields(this.#reason, end));
+  }
+
+  failed({ message }: ApiError): string {
+    return `${JSON.stringify({ error: message })}\n`;
+  }
+
+  #line(said: Said, rest: object): string {
+    return `${this.#head},${JSON.stringify({ ...this.#fields(said), ...rest }).slice(1)}\n`;
+  }
+}
+
+/** The whole answer as one object. */
+export function wholeAnswer(
+  model: string,
+  { created }: AnswerIdentity,
+  fields: ContentFields,
+  { text, reasoning, calls, finish, logprobs }: WholeChoice,
+  end: AnswerEnd,
+): object {
+  return {
+    model,
+    created_at: rfc3339(created),
+    ...fields({ text, reasoning, calls: calls.flatMap(ollamaCall) }),
+    ...endFields(finish.reason, end),
+    ...(logprobs !== null && { logprobs: lateChatLogprobs(logprobs).content }),
+  };
+}
+
+/** The answer to a request that only loads or unloads its model. */
+export function emptyAnswer(model: string, created: number, fields: ContentFields, reason: "load" | "unload"): object {
+  return { model, created_at: rfc3339(created), ...fields(NOTHING), done: true, done_reason: reason };
+}
+
+function endFields(reason: SequenceFinish["reason"], { usage, times: { queue, prefill, decode } }: AnswerEnd) {
+  return {
+    done: true,
+    done_reason: reason === "length" ? "length" : "stop",
+    total_duration: nanoseconds(queue + prefill + decode),
+    load_duration: nanoseconds(queue),
+    prompt_eval_count: usage.prompt_tokens,
+    prompt_eval_duration: nanoseconds(prefill),
+    eval_count: usage.completion_tokens,
+    eval_duration: nanoseconds(decode),
+  };
+}
+
+export function nanoseconds(ms: number): number {
+  return Math.max(0, Math.round(ms * NS_PER_MS));
+}
+
+/** @param seconds since 1970 */
+export function rfc3339(seconds: number): string {
+  return new Date(seconds * 1000).toISOString();
+}

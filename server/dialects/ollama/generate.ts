@@ -1,0 +1,75 @@
+import type { Asked } from "../../../engine/engine.ts";
+import type { ModelFacts } from "../../../engine/protocol/config.ts";
+import { invalidRequest } from "../../../openapi/api-error.ts";
+import { validate } from "../../../openapi/generation/validate.ts";
+import { ignoredNames } from "../../../openapi/ignored-fields.ts";
+import { type OllamaGenerateRequest, ollamaGenerateRequest } from "../../../openapi/ollama/generate.ts";
+import type { RequestLimits } from "../../../openapi/request-limits.ts";
+import type { Dialect } from "../../generation/generation-endpoint.ts";
+import type { GenerationRequest } from "../../generation/request.ts";
+import { turnRequest } from "../../generation/turn-request.ts";
+import { AnswerLines, type Said, wholeAnswer } from "./answer-lines.ts";
+import { checkThinking, ignoredOptions, ollamaForm, ollamaSettings, ollamaThinking } from "./settings.ts";
+
+/** POST /api/generate. */
+export function ollamaGenerateDialect(limits: RequestLimits): Dialect {
+  return { endpoint: "/api/generate", idPrefix: "ollama", read: ollamaGenerateReader(limits) };
+}
+
+function ollamaGenerateReader(limits: RequestLimits): (body: unknown) => GenerationRequest {
+  const schema = ollamaGenerateRequest(limits);
+  return (json) => {
+    const body = validate(schema, json);
+    return {
+      model: body.model,
+      ...(body.raw === true ? rawRequest(body) : promptRequest(body)),
+      stream: body.stream ?? true,
+      ignored: [...ignoredNames(Object(json), schema), ...ignoredOptions(json)],
+      dryRun: false,
+      checkModel: (facts) => {
+        checkThinking(body, facts);
+        checkInsert(body, facts);
+      },
+      chunks: (identity) => new AnswerLines(body.model, identity, generatedText),
+      whole: (identity, [choice], end) => wholeAnswer(body.model, identity, generatedText, choice!, end),
+    };
+  };
+}
+
+type Submitted = Pick<GenerationRequest, "tier" | "submissions" | "toolChoice">;
+
+/** The prompt as a chat of one message, after that of the system. */
+function promptRequest(body: OllamaGenerateRequest): Submitted {
+  const system = body.system ? [{ role: "system" as const, content: body.system }] : [];
+  return turnRequest({
+    messages: [...system, { role: "user", content: body.prompt ?? "" }],
+    tools: [],
+    toolUse: { allowed: null, required: false, parallel: true },
+    form: ollamaForm(body),
+    thinking: ollamaThinking(body),
+    variables: {},
+    settings: ollamaSettings(body),
+  });
+}
+
+/** The prompt as it is. */
+function rawRequest(body: OllamaGenerateRequest): Submitted {
+  const settings = ollamaSettings(body);
+  const form = ollamaForm(body);
+  const submission: Asked = {
+    ...settings,
+    prompt: { kind: "text", text: body.prompt ?? "" },
+    grammar: form === null ? null : { gbnf: form.gbnf, triggers: null },
+    echo: false,
+  };
+  return { tier: settings.tier, submissions: [submission], toolChoice: null };
+}
+
+/** Throws 400 for a suffix, which no model takes. */
+function checkInsert({ model, suffix }: OllamaGenerateRequest, _facts: ModelFacts): void {
+  if (suffix) throw invalidRequest("unsupported_parameter", "suffix", `"${model}" does not support insert`);
+}
+
+export function generatedText({ text, reasoning }: Said): object {
+  return { response: text, ...(reasoning !== "" && { thinking: reasoning }) };
+}

@@ -1,0 +1,24 @@
+import { z } from "zod";
+import { validate } from "../../../openapi/generation/validate.ts";
+import { keepAlive, modelName } from "../../../openapi/ollama/fields.ts";
+
+/** A request without a prompt: its model is loaded, or leaves the memory. */
+export interface LoadRequest {
+  model: string;
+  unload: boolean;
+}
+
+const loadRequest = z.object({ model: modelName, keep_alive: keepAlive });
+
+/** A number or a duration of Go that is zero. */
+const ZERO = /^[+-]?(0+(\.0*)?(ns|us|µs|ms|s|m|h)?)+$/;
+
+/** The body as a request to load its model; null for one with a prompt in this field. Throws the ApiError of an invalid one. */
+export function readLoad(json: unknown, field: "messages" | "prompt" | "input"): LoadRequest | null {
+  const body: Record<string, unknown> = Object(json);
+  const prompt = body[field];
+  const isEmpty = prompt == null || prompt === "" || (Array.isArray(prompt) && prompt.length === 0);
+  if (!isEmpty || body.suffix) return null;
+  const { model, keep_alive } = validate(loadRequest, json);
+  return { model, unload: keep_alive === 0 || (typeof keep_alive === "string" && ZERO.test(keep_alive)) };
+}

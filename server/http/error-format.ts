@@ -1,0 +1,26 @@
+import type { IncomingMessage } from "node:http";
+import type { ApiError } from "../../openapi/api-error.ts";
+
+/** The form of the errors of an API. */
+export interface ErrorFormat {
+  /** The status and the body of an error; `requestId` is that of the HTTP request. */
+  written(error: ApiError, requestId: string): { status: number; body: object };
+}
+
+const OPENAI: ErrorFormat = { written: (error) => ({ status: error.status, body: error.body }) };
+
+const OLLAMA: ErrorFormat = { written: ({ status, message }) => ({ status, body: { error: message } }) };
+
+/** The paths whose errors have another form than OpenAI's. */
+const FORMATS: readonly { paths: RegExp; format: ErrorFormat }[] = [{ paths: /^\/api\//, format: OLLAMA }];
+
+/** The form of the errors of a path, which may have a query. */
+export function pathErrors(url: string): ErrorFormat {
+  const path = url.split("?", 1)[0]!;
+  return FORMATS.find(({ paths }) => paths.test(path))?.format ?? OPENAI;
+}
+
+/** The form of the errors of a request. */
+export function requestErrors(req: IncomingMessage): ErrorFormat {
+  return pathErrors(req.url ?? "/");
+}

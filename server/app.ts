@@ -25,7 +25,7 @@ import { type JobRouteParts, jobRoutes } from "./routes/jobs.ts";
 import { type KeyRouteParts, keyRoutes } from "./routes/keys.ts";
 import { type ModelFileRouteParts, modelFileRoutes } from "./routes/model-files.ts";
 import { type ModelRouteParts, modelRoutes } from "./routes/models.ts";
-import { type OllamaRouteParts, ollamaRoutes } from "./routes/ollama.ts";
+import { type OllamaRouteParts, ollamaRoutes } from "./routes/ollama/models.ts";
 import { type OwnerRouteParts, ownerRoutes } from "./routes/owners.ts";
 import { type StatusRouteParts, statusRoutes } from "./routes/status.ts";
 import { type UploadRouteParts, uploadRoutes } from "./routes/uploads.ts";

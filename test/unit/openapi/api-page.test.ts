@@ -5,15 +5,17 @@ import { openApiDocument } from "../../../openapi/document/document.ts";
 import { operations } from "../../../openapi/document/operations.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
 
-const page = readFileSync(new URL("../../../docs/api.md", import.meta.url), "utf8");
+const page = ["api.md", "ollama.md"]
+  .map((name) => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), "utf8"))
+  .join("\n");
 const schemas = z
   .record(z.string(), z.object({ properties: z.record(z.string(), z.object({ description: z.string().optional() })) }))
   .parse(requestSchemas());
 
-/** The rows of a table of the page, found by the text of its first heading cell. */
-function table(heading: string): string[][] {
+/** The rows of a table of the pages, found by the text of its first heading cell; of the first such table after a line. */
+function table(heading: string, from = 0): string[][] {
   const lines = page.split("\n");
-  const start = lines.findIndex((line) => line.startsWith(`| ${heading} |`));
+  const start = lines.findIndex((line, index) => index >= from && line.startsWith(`| ${heading} |`));
   expect(start, `a table that begins with "${heading}"`).toBeGreaterThan(-1);
   const length = lines.slice(start).findIndex((line) => !line.startsWith("|"));
   return lines
@@ -41,9 +43,11 @@ function fate(schema: string, field: string): string {
   return description.startsWith("Accepted and ignored") ? "ignored" : "used";
 }
 
-describe("docs/api.md", () => {
+describe("docs/api.md and docs/ollama.md", () => {
   it("has exactly the operations of the OpenAPI document", () => {
-    const documented = table("method and path").flatMap(([cell = ""]) => names(cell));
+    const ofOllama = page.split("\n").indexOf("# Ollama's API");
+    const rows = [...table("method and path"), ...table("method and path", ofOllama)];
+    const documented = rows.flatMap(([cell = ""]) => names(cell));
     const there = operations.map(({ method, path }) => `${method.toUpperCase()} ${path.replace(/:\w+/g, "{id}")}`);
     expect(documented.map((name) => name.replace(/\{\w+\}/, "{id}")).sort()).toEqual(there.sort());
   });

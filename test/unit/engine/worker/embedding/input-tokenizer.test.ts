@@ -71,3 +71,9 @@ test.each<[string, EmbeddingInput[], string, string]>([
   const refusal = await makeTokens(10).tokens.ofAll(inputs, wanted);
   expect(refusal).toMatchObject({ code, message: expect.stringContaining(message) });
 });
+
+test("texts that are too long are cut off where that is requested", async () => {
+  const { tokens } = makeTokens(10);
+  const [long, short] = [...texts(1, 150_000), ...texts(1, 4)] as [EmbeddingInput, EmbeddingInput];
+  expect(await tokens.ofAll([long, short], wanted, true)).toEqual([Array(10).fill(7), Array(4).fill(7)]);
+});

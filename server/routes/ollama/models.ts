@@ -1,24 +1,24 @@
 import type { RequestHandler } from "express";
-import { mayUseModel } from "../../ledger/key.ts";
-import { ApiError } from "../../openapi/api-error.ts";
-import { validate } from "../../openapi/generation/validate.ts";
+import { mayUseModel } from "../../../ledger/key.ts";
+import { ApiError } from "../../../openapi/api-error.ts";
+import { validate } from "../../../openapi/generation/validate.ts";
 import {
   type OllamaLoaded,
   type OllamaTags,
   ollamaPullRequest,
   ollamaShowRequest,
-} from "../../openapi/ollama/models.ts";
-import { type Clock, epochSeconds } from "../../platform/clock.ts";
-import { describedModel, listedModel, loadedModel } from "../dialects/ollama/model-description.ts";
-import { namedModel } from "../dialects/ollama/model-name.ts";
-import { readJson } from "../http/body/json-body.ts";
-import { callerOf } from "../http/context/caller.ts";
-import { sendJson } from "../http/respond.ts";
-import type { Routes } from "../http/routes.ts";
-import type { ModelSet } from "../models/model-set.ts";
-import type { Residency } from "../models/residency.ts";
-import type { AppOptions } from "../options/app-options.ts";
-import { BODY_BYTES } from "./input-limits.ts";
+} from "../../../openapi/ollama/models.ts";
+import { type Clock, epochSeconds } from "../../../platform/clock.ts";
+import { namedModel } from "../../dialects/ollama/model-name.ts";
+import { readJson } from "../../http/body/json-body.ts";
+import { callerOf } from "../../http/context/caller.ts";
+import { sendJson } from "../../http/respond.ts";
+import type { Routes } from "../../http/routes.ts";
+import type { ModelSet } from "../../models/model-set.ts";
+import type { Residency } from "../../models/residency.ts";
+import type { AppOptions } from "../../options/app-options.ts";
+import { BODY_BYTES } from "../input-limits.ts";
+import { describedModel, listedModel, loadedModel } from "./model-description.ts";
 
 export interface OllamaRouteParts {
   models: ModelSet;

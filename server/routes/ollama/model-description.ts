@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import type { ModelFacts } from "../../../engine/protocol/config.ts";
 import type { OllamaLoaded, OllamaModel, OllamaTags } from "../../../openapi/ollama/models.ts";
+import { rfc3339 } from "../../dialects/ollama/answer-lines.ts";
+import { taggedName } from "../../dialects/ollama/model-name.ts";
+import { thinks } from "../../dialects/ollama/settings.ts";
 import type { ServedModel } from "../../models/model-set.ts";
-import { rfc3339 } from "./answer-lines.ts";
-import { taggedName } from "./model-name.ts";
-import { thinks } from "./settings.ts";
 
 type Details = OllamaModel["details"];
 type Capabilities = OllamaModel["capabilities"];

@@ -10,7 +10,11 @@ export function ollamaGenerateRequest(limits: RequestLimits) {
     .object({
       ...generationFields,
       prompt: text.nullish().describe("None loads the model, and with `keep_alive: 0` unloads it."),
-      suffix: text.nullish().describe("Text after the answer. A model without infill refuses it."),
+      suffix: text
+        .nullish()
+        .describe(
+          "Text after the answer, which a model without fill-in-the-middle tokens refuses. `system` has no effect beside it.",
+        ),
       system: text.nullish().describe("A message of role `system` before the prompt."),
       raw: z.boolean().nullish().describe("True: the prompt is not put into the chat template."),
       template: refusedField(

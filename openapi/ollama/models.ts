@@ -25,7 +25,7 @@ const details = z.object({
   embedding_length: z.int().optional(),
 });
 
-const capabilities = z.array(z.enum(["completion", "tools", "thinking", "embedding"]));
+const capabilities = z.array(z.enum(["completion", "tools", "insert", "thinking", "embedding"]));
 
 const listed = {
   name: z.string().describe("With its tag, `demo:latest`."),

@@ -75,6 +75,22 @@ describe("completions with a suffix", () => {
   });
 });
 
+test("Ollama's generations write the text before a suffix, and its model says so", async () => {
+  // A schema in place of the grammar, which this API has no field for.
+  const format = { enum: ["middle"] };
+  const response = await server.post("/api/generate", {
+    model: "fim",
+    prompt: "One",
+    suffix: " end.",
+    format,
+    stream: false,
+  });
+  const prompt_eval_count = (await prompts("/v1/completions", { prompt: "One", suffix: " end." }))[0]!.tokens;
+  expect(await response.json()).toMatchObject({ response: '"middle"', done_reason: "stop", prompt_eval_count });
+  const shown = await server.post("/api/show", { model: "fim" });
+  expect(((await shown.json()) as { capabilities: string[] }).capabilities).toContain("insert");
+});
+
 describe("/infill", () => {
   test("answers with the text and its counts", async () => {
     const { body } = await infill({ grammar, prompt: "  " });

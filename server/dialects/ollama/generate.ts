@@ -6,6 +6,7 @@ import { ignoredNames } from "../../../openapi/ignored-fields.ts";
 import { type OllamaGenerateRequest, ollamaGenerateRequest } from "../../../openapi/ollama/generate.ts";
 import type { RequestLimits } from "../../../openapi/request-limits.ts";
 import type { Dialect } from "../../generation/generation-endpoint.ts";
+import { infillPrompt } from "../../generation/infill-prompt.ts";
 import type { GenerationRequest } from "../../generation/request.ts";
 import { turnRequest } from "../../generation/turn-request.ts";
 import { AnswerLines, type Said, wholeAnswer } from "./answer-lines.ts";
@@ -22,9 +23,13 @@ function ollamaGenerateReader(limits: RequestLimits): (body: unknown) => Generat
     const body = validate(schema, json);
     return {
       model: body.model,
-      ...(body.raw === true ? rawRequest(body) : promptRequest(body)),
+      ...(body.raw === true || body.suffix ? plainRequest(body) : promptRequest(body)),
       stream: body.stream ?? true,
-      ignored: [...ignoredNames(Object(json), schema), ...ignoredOptions(json)],
+      ignored: [
+        ...ignoredNames(Object(json), schema),
+        ...ignoredOptions(json),
+        ...(body.suffix && body.system ? ["system"] : []),
+      ],
       dryRun: false,
       checkModel: (facts) => {
         checkThinking(body, facts);
@@ -52,22 +57,22 @@ function promptRequest(body: OllamaGenerateRequest): Submitted {
   });
 }
 
-/** The prompt as it is. */
-function rawRequest(body: OllamaGenerateRequest): Submitted {
+/** The prompt as it is, or the text before a suffix. */
+function plainRequest(body: OllamaGenerateRequest): Submitted {
   const settings = ollamaSettings(body);
   const form = ollamaForm(body);
   const submission: Asked = {
     ...settings,
-    prompt: { kind: "text", text: body.prompt ?? "" },
+    prompt: body.suffix ? infillPrompt(body.prompt ?? "", body.suffix) : { kind: "text", text: body.prompt ?? "" },
     grammar: form === null ? null : { gbnf: form.gbnf, triggers: null },
     echo: false,
   };
   return { tier: settings.tier, submissions: [submission], toolChoice: null };
 }
 
-/** Throws 400 for a suffix, which no model takes. */
-function checkInsert({ model, suffix }: OllamaGenerateRequest, _facts: ModelFacts): void {
-  if (suffix) throw invalidRequest("unsupported_parameter", "suffix", `"${model}" does not support insert`);
+/** Throws 400 for a suffix and a model that cannot write the text before one. */
+function checkInsert({ model, suffix }: OllamaGenerateRequest, { infill }: ModelFacts): void {
+  if (suffix && !infill) throw invalidRequest("unsupported_model", "suffix", `"${model}" does not support insert`);
 }
 
 export function generatedText({ text, reasoning }: Said): object {

@@ -102,6 +102,7 @@ function capabilities(facts: ModelFacts | null): Capabilities {
   return [
     "completion",
     ...(facts.takesTools ? (["tools"] as const) : []),
+    ...(facts.infill ? (["insert"] as const) : []),
     ...(thinks(facts) ? (["thinking"] as const) : []),
   ];
 }

@@ -67,8 +67,8 @@ function listLoaded({ models, residency, clock }: OllamaRouteParts): RequestHand
     const now = epochSeconds(clock);
     const loaded = models.list().flatMap(({ id, engine: { state, facts } }) => {
       if (state.name !== "ready" || facts === null || !mayUseModel(caller, id)) return [];
-      const idleMs = residency.idleUntil(id);
-      return [loadedModel(id, facts, idleMs === null ? null : now + Math.ceil(idleMs / 1000))];
+      const leftMs = residency.idleUntil(id);
+      return [loadedModel(id, facts, leftMs === null ? null : now + Math.ceil(leftMs / 1000))];
     });
     const body: OllamaLoaded = { models: loaded };
     sendJson(req, res, 200, JSON.stringify(body));

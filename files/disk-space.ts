@@ -38,7 +38,7 @@ function diskFull(): ApiError {
 
 /** Error: the owner's storage quota is used up. */
 export function overQuota(quotaBytes: number): ApiError {
-  const message = `Your files would exceed your storage quota of ${quotaBytes} bytes. Delete some, or let them expire.`;
+  const message = `Your files and stored answers would exceed your storage quota of ${quotaBytes} bytes. Delete some, or let them expire.`;
   return new ApiError("storage_quota_exceeded", message);
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Store } from "../store/store.ts";
-import type { Page } from "../store/tables/cursor-page.ts";
+import type { Page } from "../store/types/cursor-page.ts";
 import type { KeyRow, KeyTermsRow } from "../store/types/key-row.ts";
 import { ENVIRONMENT_KEY, type Key, keyOf, LOCAL_OWNER } from "./key.ts";
 import { digestOf, equals, newSecret, prefixOf } from "./secret.ts";

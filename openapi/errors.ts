@@ -72,6 +72,9 @@ const BAD_REQUEST = group(
     too_many_results: "A page of usage has over 20,000 results. Ask for fewer buckets with `limit`, or group by less.",
     invalid_form: "The multipart form is malformed.",
     invalid_file_format: "The name of a batch file does not end with `.jsonl`.",
+    previous_response_not_found:
+      "`previous_response_id` names no stored response of the owner: it is unknown, was deleted or was not stored.",
+    conversation_locked: "Another response is being added to the conversation. Try again when it has ended.",
     upload_not_pending: "The upload is completed, cancelled or expired.",
     invalid_url: "The URL is not valid.",
     malformed_request: "The request is not valid HTTP.",
@@ -136,7 +139,8 @@ export const ERRORS = {
     { status: 404, code: null },
     {
       not_found:
-        "There is no such file, upload, batch, job, key, owner, model file or download, or it belongs to another owner.",
+        "There is no such file, upload, batch, job, stored answer, conversation, item, key, owner, model file or download, or " +
+        "it belongs to another owner.",
     },
   ),
   ...group(
@@ -227,7 +231,7 @@ export const ERRORS = {
     {
       storage_quota_exceeded:
         "`--storage-quota` or the key's `storage_bytes` is used up (a file or part counts as 4 KiB at least), or the owner has " +
-        "`--max-files` files or 1,000 open uploads.",
+        "`--max-files` files, 1,000 open uploads or `--max-stored` stored answers.",
     },
   ),
 };

@@ -3,7 +3,21 @@ import { randomBytes } from "node:crypto";
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const LENGTH = 24;
 
-export type IdPrefix = "file-" | "upload_" | "part_" | "batch_" | "evt_" | "download_";
+export type IdPrefix =
+  | "file-"
+  | "upload_"
+  | "part_"
+  | "batch_"
+  | "evt_"
+  | "download_"
+  | "conv_"
+  | "msg_"
+  | "rs_"
+  | "fc_"
+  | "fco_"
+  | "ctc_"
+  | "ctco_"
+  | "item_";
 
 /** The prefix and 24 random base62 digits (142 bits). */
 export function objectId(prefix: IdPrefix, random: (count: number) => Uint8Array = randomBytes): string {

@@ -64,7 +64,8 @@ export async function generateLine(
     case "error":
       return failedLine(outcome.error, ready.facts.fingerprint, withOthers);
     case "ok": {
-      await request.keep?.({ identity, choices: sink.choices, end: outcome });
+      const caller = { owner, key: null };
+      await request.keep?.({ identity, choices: sink.choices, end: outcome, caller, requestId: null });
       const whole = request.whole(identity, sink.choices, outcome);
       const body = String(await jsonBytes({ ...whole, nightshift: lineMark(request.ignored) }));
       const version = ready.facts.fingerprint;

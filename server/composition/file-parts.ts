@@ -6,7 +6,7 @@ import type { Log } from "../../platform/log.ts";
 import { WallTime } from "../../platform/wall-time.ts";
 import type { Store } from "../../store/store.ts";
 import type { Options } from "../options/table.ts";
-import { type RetentionOptions, retentionTasks } from "./retention-tasks.ts";
+import { type RetentionOptions, removedAnswerTasks, retentionTasks } from "./retention-tasks.ts";
 
 export interface FileParts {
   files: FileStore;
@@ -39,6 +39,7 @@ export async function openFileParts(
     { name: "uploads", run: (now) => uploads.expire(now) },
     { name: "settled uploads", run: (now) => uploads.forget(now) },
     { name: "idempotency keys", run: (now) => store.batches.forgetKeys({ before: now - KEY_SECONDS, limit: KEYS }) },
+    ...removedAnswerTasks(store),
     ...retentionTasks(options, store, files),
   ]);
   return { files, uploads, time, sweeper };

@@ -113,7 +113,7 @@ export class GenerationRun implements InferenceRun {
     const stream = this.#streamSink(exchange, firstContent);
     if (this.#request.keep === undefined) return { sink: stream, send: async () => {} };
     const body = new BodySink(choices, () => {});
-    const sink = new KeepingSink(stream, body, (written, end) => this.#keep(written, end));
+    const sink = new KeepingSink(stream, body, (written, end) => this.#keep(exchange, written, end));
     return { sink, send: () => sink.kept };
   }
 
@@ -125,14 +125,15 @@ export class GenerationRun implements InferenceRun {
     return new StreamSink(stream, format);
   }
 
-  async #sendBody({ req, res }: Exchange, { choices }: BodySink, end: AnswerEnd): Promise<void> {
-    await this.#keep(choices, end);
+  async #sendBody(exchange: Exchange, { choices }: BodySink, end: AnswerEnd): Promise<void> {
+    await this.#keep(exchange, choices, end);
+    const { req, res } = exchange;
     await sendValue(req, res, this.#request.whole(this.#identity, choices, end), this.#deps.options.stallMs);
   }
 
-  async #keep(choices: readonly WholeChoice[], end: AnswerEnd): Promise<void> {
+  async #keep({ caller, id }: Exchange, choices: readonly WholeChoice[], end: AnswerEnd): Promise<void> {
     try {
-      await this.#request.keep?.({ identity: this.#identity, choices, end });
+      await this.#request.keep?.({ identity: this.#identity, choices, end, caller, requestId: id });
     } catch (err) {
       if (err instanceof ApiError) throw err;
       this.#deps.log.error({ id: this.#identity.id, err }, "answer not stored");

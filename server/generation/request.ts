@@ -1,6 +1,7 @@
 import type { Asked } from "../../engine/engine.ts";
 import type { ModelFacts } from "../../engine/protocol/config.ts";
 import type { OnlineTier } from "../../engine/protocol/request.ts";
+import type { Caller } from "../../ledger/key.ts";
 import type { ToolChoice } from "../grammar/tool-choice.ts";
 import type { WholeChoice } from "./output/body-sink.ts";
 import type { AnswerEnd } from "./output/sink.ts";
@@ -34,4 +35,8 @@ export interface CompleteAnswer {
   identity: AnswerIdentity;
   choices: readonly WholeChoice[];
   end: AnswerEnd;
+  /** The origin of the request. A batch line has no key: its owner's limits alone apply. */
+  caller: Caller;
+  /** Null for a batch line. */
+  requestId: string | null;
 }

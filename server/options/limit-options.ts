@@ -54,7 +54,7 @@ export const LIMIT_OPTIONS = {
     "Limits",
     optional(size(0, 16_384 * GiB)),
     null,
-    "Maximum total size of one owner's files; each file counts as at least 4 KiB.",
+    "Maximum total size of one owner's files and stored answers; a file counts as at least 4 KiB, an answer as 1 KiB.",
     "limited only by the disk",
   ),
   maxFiles: row(
@@ -62,6 +62,12 @@ export const LIMIT_OPTIONS = {
     integer(1, 100_000_000),
     1_000_000,
     "Maximum number of one owner's files. A further upload is answered with 507; result files of batches are always stored.",
+  ),
+  maxStored: row(
+    "Limits",
+    integer(0, 100_000_000),
+    100_000,
+    "Maximum number of one owner's stored responses, chat completions and conversations. A further one is answered with 507.",
   ),
   maxOpenBatches: row(
     "Limits",
@@ -89,6 +95,13 @@ export const LIMIT_OPTIONS = {
     null,
     "Days until a file is removed. A file that an unfinished batch reads is kept.",
     "never, except for files that expire",
+  ),
+  storedDays: row(
+    "Retention",
+    either(choice(["off"]), integer(1, 36_500, "days")),
+    30,
+    "Days until a stored response or chat completion is removed; off keeps them. Conversations are kept until they are " +
+      "deleted, and the items of a response as long as a later one continues it.",
   ),
   keyDays: row(
     "Retention",

@@ -11,6 +11,7 @@ import { sql as removedFiles } from "./010-removed-files.ts";
 import { sql as validations } from "./011-validations.ts";
 import { sql as retention } from "./012-retention.ts";
 import { sql as surplusUploads } from "./013-surplus-uploads.ts";
+import { sql as storedAnswers } from "./014-stored-answers.ts";
 
 /** Ordered and forward-only: entry n−1 migrates to version n. A released migration is never changed. */
 export const MIGRATIONS: readonly string[] = [
@@ -27,4 +28,5 @@ export const MIGRATIONS: readonly string[] = [
   validations,
   retention,
   surplusUploads,
+  storedAnswers,
 ];

@@ -1,8 +1,8 @@
 import type { Database } from "better-sqlite3";
 import type { BatchStatus } from "../../openapi/resources/batches.ts";
 import { BATCH, type BatchRow, NEW_BATCH, type NewBatch } from "../types/batch-row.ts";
+import { type Page, page } from "../types/cursor-page.ts";
 import { erasedKeyOf } from "../types/erased-key.ts";
-import { type Page, page } from "./cursor-page.ts";
 import { type FileRow, fileInsertion } from "./files.ts";
 import { eventInsertion, type NewEvent } from "./outbox.ts";
 

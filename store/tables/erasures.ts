@@ -1,4 +1,6 @@
 import type { Database } from "better-sqlite3";
+import { conversationCollection } from "./answers/conversations.ts";
+import { responseCollection } from "./answers/responses.ts";
 import { fileRemoval } from "./files.ts";
 
 /** An owner whose data up to `requestedAt` (Unix seconds, inclusive) is being removed. */
@@ -66,12 +68,14 @@ export function erasures(db: Database) {
     `outbox WHERE (id, endpoint_url) IN (SELECT id, endpoint_url FROM outbox
        WHERE type = 'nightshift.budget.warning' AND json_extract(payload, '$.data.id') = @owner
          AND created_at <= @requestedAt LIMIT @limit)`,
-    `removed_files WHERE id IN
-       (SELECT id FROM removed_files WHERE owner = @owner LIMIT @limit)`,
+    ...["removed_files", "removed_completions"].map(
+      (table) => `${table} WHERE id IN (SELECT id FROM ${table} WHERE owner = @owner LIMIT @limit)`,
+    ),
     "budget_warnings WHERE scope = 'owner' AND subject = @owner AND @requestedAt AND @limit",
     "owners WHERE owner = @owner AND @requestedAt AND @limit",
     `keys WHERE seq IN (SELECT seq FROM keys WHERE owner = @owner AND created_at <= @requestedAt LIMIT @limit)`,
   ].map((condition) => db.prepare<ErasureStep & { now: number }>(`DELETE FROM ${condition}`));
+  const removeAnswers = answerErasure(db);
   const end = db.prepare<Erasure>("DELETE FROM erasures WHERE owner = @owner AND requested_at = @requestedAt");
 
   return {
@@ -120,6 +124,8 @@ export function erasures(db: Database) {
        * requests are charged after the erasure's request. Returns how many; call again until 0.
        */
       removeRows(args: ErasureStep & { now: number }): number {
+        const answers = removeAnswers(args);
+        if (answers > 0) return answers;
         for (const remove of rows) {
           const { changes } = remove.run(args);
           if (changes > 0) return changes;
@@ -130,5 +136,31 @@ export function erasures(db: Database) {
       end: (erasure: Erasure): boolean => end.run(erasure).changes === 1,
     },
     rebuilds: {},
+  };
+}
+
+/** Removes stored answers of an owner, at most `limit` rows in one step. Returns how many rows were changed. */
+function answerErasure(db: Database): (step: ErasureStep) => number {
+  const collectResponses = responseCollection(db);
+  const collectConversations = conversationCollection(db);
+  // A later response that continues a removed one would keep its items.
+  const responses = db.prepare<ErasureStep>(
+    `UPDATE responses SET removed_at = @requestedAt WHERE seq IN (SELECT seq FROM responses AS later
+       WHERE owner = @owner AND removed_at IS NULL AND (created_at <= @requestedAt OR EXISTS
+         (SELECT 1 FROM responses WHERE seq = later.parent AND removed_at IS NOT NULL))
+       ORDER BY seq LIMIT @limit)`,
+  );
+  const conversations = db.prepare<ErasureStep>(
+    `UPDATE conversations SET removed_at = @requestedAt WHERE seq IN (SELECT seq FROM conversations
+       WHERE owner = @owner AND removed_at IS NULL AND created_at <= @requestedAt LIMIT @limit)`,
+  );
+  const completions = db.prepare<ErasureStep>(
+    `DELETE FROM completions WHERE seq IN
+       (SELECT seq FROM completions WHERE owner = @owner AND created_at <= @requestedAt LIMIT @limit)`,
+  );
+  return (step) => {
+    const collected = collectResponses(step.owner, step.limit) + collectConversations(step.owner, step.limit);
+    if (collected > 0) return collected;
+    return responses.run(step).changes + conversations.run(step).changes + completions.run(step).changes;
   };
 }

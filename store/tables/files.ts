@@ -1,7 +1,8 @@
 import type { Database } from "better-sqlite3";
 import { columns } from "../types/columns.ts";
+import { type Page, page } from "../types/cursor-page.ts";
 import { erasedKeyOf } from "../types/erased-key.ts";
-import { type Page, page } from "./cursor-page.ts";
+import { MIN_STORED_BYTES, type StorageBounds, storageOf } from "../types/storage.ts";
 
 export interface FileRow {
   id: string;
@@ -43,30 +44,6 @@ export function fileRemoval(db: Database): (id: string) => void {
     discardResults.run({ id });
     remove.run({ id });
   };
-}
-
-/** Least bytes that a file or a part counts for: one disk block, as in schema/009-storage.ts. */
-export const MIN_STORED_BYTES = 4096;
-
-/** Storage limits of an owner. */
-export interface StorageBounds {
-  /** Null is no bound. */
-  quotaBytes: number | null;
-  maxFiles: number;
-}
-
-/**
- * Storage of an owner: the number of its files, and the bytes of files and of parts of open uploads, each at least
- * MIN_STORED_BYTES.
- */
-export interface Storage {
-  files: number;
-  bytes: number;
-}
-
-export function storageOf(db: Database): (owner: string) => Storage {
-  const stored = db.prepare<{ owner: string }, Storage>("SELECT files, bytes FROM storage WHERE owner = @owner");
-  return (owner) => stored.get({ owner }) ?? { files: 0, bytes: 0 };
 }
 
 export function files(db: Database) {

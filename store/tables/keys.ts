@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
+import { type Page, page } from "../types/cursor-page.ts";
 import { KEY, KEY_TERMS, type KeyRow, type KeyTermsRow, NEW_KEY, type NewKey } from "../types/key-row.ts";
-import { type Page, page } from "./cursor-page.ts";
 
 export interface Rotation {
   id: string;

@@ -1,4 +1,5 @@
 import type { Database } from "better-sqlite3";
+import { responseCollection } from "./answers/responses.ts";
 import { fileRemoval } from "./files.ts";
 
 /**
@@ -9,6 +10,9 @@ export interface Expiry {
   before: number;
   limit: number;
 }
+
+/** Rows of items that are removed with each response. */
+const ITEMS = 4;
 
 /** Removes rows past their retention period. The ledger's sums by hour and day stay. */
 export function retention(db: Database) {
@@ -37,6 +41,14 @@ export function retention(db: Database) {
            AND status IN ('validating', 'in_progress', 'finalizing', 'cancelling'))
        LIMIT @limit)`,
   );
+  const collect = responseCollection(db);
+  const responses = db.prepare<Expiry>(
+    `UPDATE responses SET removed_at = @before WHERE seq IN (SELECT seq FROM responses
+       WHERE removed_at IS NULL AND created_at < @before ORDER BY created_at LIMIT @limit)`,
+  );
+  const completions = db.prepare<Expiry>(
+    "DELETE FROM completions WHERE seq IN (SELECT seq FROM completions WHERE created_at < @before ORDER BY created_at LIMIT @limit)",
+  );
 
   return {
     reads: {},
@@ -51,6 +63,17 @@ export function retention(db: Database) {
         for (const id of gone) removeFile(id);
         return gone;
       },
+      /**
+       * Responses by creation time, with those of their items that no later response continues. Items beyond a few rows for
+       * each response are left to `responses.collect`.
+       */
+      removeResponses(args: Expiry): number {
+        const removed = responses.run(args).changes;
+        collect(null, args.limit * ITEMS);
+        return removed;
+      },
+      /** Stored chat completions by creation time. */
+      removeCompletions: (args: Expiry): number => completions.run(args).changes,
       /** Keys that were revoked or expired before then. */
       removeKeys: (args: Expiry): number => keys.run(args).changes,
     },

@@ -1,4 +1,7 @@
 import type { Database } from "better-sqlite3";
+import { completions } from "./answers/completions.ts";
+import { conversations } from "./answers/conversations.ts";
+import { responses } from "./answers/responses.ts";
 import { batches } from "./batches.ts";
 import { budgets } from "./budgets.ts";
 import { claims } from "./claims.ts";
@@ -32,6 +35,9 @@ export function tables(db: Database) {
     lines: lines(db),
     claims: claims(db),
     results: results(db),
+    responses: responses(db),
+    conversations: conversations(db),
+    completions: completions(db),
     keys: keys(db),
     ledger: ledger(db),
     usage: usage(db),

@@ -1,7 +1,8 @@
 import type { Database } from "better-sqlite3";
 import { columns } from "../types/columns.ts";
 import { erasedKeyOf } from "../types/erased-key.ts";
-import { type FileRow, fileInsertion, MIN_STORED_BYTES, storageOf } from "./files.ts";
+import { MIN_STORED_BYTES, storageOf } from "../types/storage.ts";
+import { type FileRow, fileInsertion } from "./files.ts";
 
 export interface UploadRow {
   id: string;

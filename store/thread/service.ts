@@ -26,6 +26,14 @@ const DELETED = new Map<string, (result: unknown) => boolean>([
   ["retention.removeFiles", (ids) => Array.isArray(ids) && ids.length > 0],
   ["retention.removeBatches", (rows) => rows !== 0],
   ["retention.removeKeys", (rows) => rows !== 0],
+  ["retention.removeResponses", (rows) => rows !== 0],
+  ["retention.removeCompletions", (rows) => rows !== 0],
+  ["responses.remove", (removed) => removed === true],
+  ["responses.collect", (rows) => rows !== 0],
+  ["conversations.remove", (removed) => removed === true],
+  ["conversations.removeItem", (row) => row !== null],
+  ["conversations.collect", (rows) => rows !== 0],
+  ["completions.remove", (removed) => removed === true],
   ["erasures.end", () => true],
 ]);
 

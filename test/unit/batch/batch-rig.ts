@@ -25,7 +25,7 @@ import { freshFolder, testStore } from "../store/test-store.ts";
 import { pass } from "./stopped-time.ts";
 import { validateHere } from "./validation/validate-here.ts";
 
-const KEPT = { ledgerDays: null, batchDays: null, fileDays: null, keyDays: null };
+const KEPT = { ledgerDays: null, batchDays: null, fileDays: null, keyDays: null, storedDays: "off" } as const;
 
 export const OWNER = "local";
 export const CALLER: Caller = { owner: OWNER, key: null };

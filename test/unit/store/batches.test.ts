@@ -180,9 +180,9 @@ describe("storage limits of an owner", () => {
     expect(complete()).toBe("too_many");
     files.writes.remove({ owner: "local", id: "a" });
     expect(complete()).toMatchObject({ id: "upload_1" });
-    expect(files.reads.storage("local")).toEqual({ files: 2, bytes: 8192 });
+    expect(files.reads.storage("local")).toEqual({ files: 2, answers: 0, bytes: 8192 });
     for (const id of ["b", "d"]) files.writes.remove({ owner: "local", id });
-    expect(files.reads.storage("local")).toEqual({ files: 0, bytes: 0 });
+    expect(files.reads.storage("local")).toEqual({ files: 0, answers: 0, bytes: 0 });
   });
 
   test("the limit of open uploads ignores terminal ones, of which the latest are kept", () => {
@@ -228,9 +228,9 @@ describe("storage limits of an owner", () => {
       add("d", "upload_1", 1),
     ]).toEqual(["empty", "added", "added", "too_many"]);
     expect([add("e", "upload_0", 0), add("f", "upload_0", 0)]).toEqual(["added", "over_quota"]);
-    expect(files.reads.storage("local")).toEqual({ files: 0, bytes: 12_288 });
+    expect(files.reads.storage("local")).toEqual({ files: 0, answers: 0, bytes: 12_288 });
     uploads.writes.expire({ now: 100, limit: 5 });
-    expect(files.reads.storage("local")).toEqual({ files: 0, bytes: 0 });
+    expect(files.reads.storage("local")).toEqual({ files: 0, answers: 0, bytes: 0 });
   });
 });
 

@@ -4,7 +4,13 @@ import type { Expiry } from "../../../../store/tables/retention.ts";
 
 const DAY = 86_400;
 const NOW = 1000 * DAY;
-const NEVER: RetentionOptions = { ledgerDays: null, batchDays: null, fileDays: null, keyDays: null };
+const NEVER: RetentionOptions = {
+  ledgerDays: null,
+  batchDays: null,
+  fileDays: null,
+  keyDays: null,
+  storedDays: "off",
+};
 
 /** Tables with so many old rows each, the calls that they got, and the files whose bytes were removed. */
 function retained(rows: number) {
@@ -21,6 +27,8 @@ function retained(rows: number) {
     removeLedgerRows: async (expiry: Expiry) => remove("ledger", expiry),
     removeBatches: async (expiry: Expiry) => remove("batches", expiry),
     removeFiles: async (expiry: Expiry) => Array.from({ length: remove("files", expiry) }, (_, n) => `file-${n}`),
+    removeResponses: async (expiry: Expiry) => remove("responses", expiry),
+    removeCompletions: async (expiry: Expiry) => remove("completions", expiry),
     removeKeys: async (expiry: Expiry) => remove("keys", expiry),
   };
   const files = { unlink: async (ids: readonly string[]) => void unlinked.push(...ids) };
@@ -43,6 +51,16 @@ test.each([
   expect(await task?.run(NOW)).toBe(3);
   expect(asked).toEqual([[table, 30]]);
   expect(unlinked).toEqual(table === "files" ? ["file-0", "file-1", "file-2"] : []);
+});
+
+test("storedDays removes responses and chat completions", async () => {
+  const { asked, tasksFor } = retained(3);
+  const tasks = tasksFor({ ...NEVER, storedDays: 30 });
+  expect(await Promise.all(tasks.map(({ run }) => run(NOW)))).toEqual([3, 3]);
+  expect(asked).toEqual([
+    ["responses", 30],
+    ["completions", 30],
+  ]);
 });
 
 test("many rows go in operations of 100, and no more than 100,000 of a kind in one sweep", async () => {

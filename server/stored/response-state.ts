@@ -1,0 +1,178 @@
+import type { Key } from "../../ledger/key.ts";
+import { type ApiError, invalidRequest } from "../../openapi/api-error.ts";
+import type { Store } from "../../store/store.ts";
+import { MOST_CHAINED } from "../../store/tables/answers/responses.ts";
+import type { NewItem, ResponseRow, ResponseStatus } from "../../store/types/answer-rows.ts";
+import type { AnswerBounds } from "./answer-bounds.ts";
+import type { ConversationLocks } from "./conversation-locks.ts";
+import { type Conversations, noItem, shown } from "./conversations.ts";
+import { type Item, itemRow } from "./item.ts";
+
+/** A response as answered; fields that are not named here are stored as they are. */
+export interface ResponseObject {
+  id: string;
+  created_at: number;
+  status: ResponseStatus;
+  model: string;
+  output: readonly Item[];
+  background?: boolean | null;
+  previous_response_id?: string | null;
+  conversation?: { id: string } | null;
+}
+
+/** Stored context of a response, and where a finished one is kept. Every call is for one owner. */
+export interface ResponseState {
+  /**
+   * Items that go before the input: those of the chain of `previousResponseId`, or of a conversation, oldest first. Throws
+   * the ApiError of an unknown, foreign or unfinished one, and of more items than a request may have bytes.
+   */
+  context(owner: string, from: { previousResponseId: string } | { conversationId: string }): Promise<readonly Item[]>;
+  /** Items by id, for `item_reference`; throws the ApiError of an unknown one. */
+  items(owner: string, ids: readonly string[]): Promise<ReadonlyMap<string, Item>>;
+  /** Locks a conversation until the returned function is called. Throws `conversation_locked` where it is locked. */
+  lockConversation(owner: string, id: string): () => void;
+  /**
+   * Keeps a complete response (the object as answered) with the items of its own input, and appends both to its
+   * conversation, if any. Resolves when it is durable. `key`: that of the request; null for none.
+   */
+  keep(owner: string, response: ResponseObject, input: readonly Item[], key?: Key | null): Promise<void>;
+}
+
+export interface StoredStateDeps {
+  store: Pick<Store, "responses" | "conversations">;
+  bounds: AnswerBounds;
+  conversations: Conversations;
+  locks: ConversationLocks;
+  /** Most bytes of a context: those of a request body. */
+  maxContextBytes: number;
+}
+
+/** Ids that one read looks up. */
+const LOOKED_UP = 64;
+/** Items of one read, whose texts are bounded too. */
+const READ_ITEMS = 1000;
+
+/** The state of responses in the store. */
+export class StoredState implements ResponseState {
+  readonly #deps: StoredStateDeps;
+
+  constructor(deps: StoredStateDeps) {
+    this.#deps = deps;
+  }
+
+  async context(
+    owner: string,
+    from: { previousResponseId: string } | { conversationId: string },
+  ): Promise<readonly Item[]> {
+    return "conversationId" in from
+      ? this.#conversation(owner, from.conversationId)
+      : this.#chain(await this.#continued(owner, from.previousResponseId));
+  }
+
+  async items(owner: string, ids: readonly string[]): Promise<ReadonlyMap<string, Item>> {
+    const found = new Map<string, Item>();
+    const distinct = [...new Set(ids)];
+    for (let start = 0; start < distinct.length; start += LOOKED_UP) {
+      const some = distinct.slice(start, start + LOOKED_UP);
+      for (const row of await this.#deps.store.responses.items({ owner, ids: some })) found.set(row.id, parsed(row));
+    }
+    for (const id of distinct) if (!found.has(id)) throw noItem(id, "input");
+    return found;
+  }
+
+  lockConversation(owner: string, id: string): () => void {
+    return this.#deps.locks.lock(owner, id);
+  }
+
+  async keep(owner: string, response: ResponseObject, input: readonly Item[], key: Key | null = null): Promise<void> {
+    const { store, bounds, conversations } = this.#deps;
+    const write = bounds.write({ owner, key });
+    const conversation = response.conversation?.id ?? null;
+    const parent = response.previous_response_id ?? null;
+    const outcome = await store.responses.keep({
+      ...write,
+      row: {
+        id: response.id,
+        model: response.model,
+        status: response.status,
+        background: response.background === true ? 1 : 0,
+        conversation,
+        object: JSON.stringify({ ...response, output: [] }),
+        createdAt: response.created_at,
+      },
+      parent,
+      input: input.map(itemRow),
+      output: response.output.map(itemRow),
+    });
+    switch (outcome) {
+      case "kept":
+        return;
+      case "absent_parent":
+        throw noPrevious(parent ?? "");
+      case "chain_too_long":
+        throw chainTooLong();
+      case "absent_conversation":
+        throw conversations.refused("absent", conversation ?? "", write);
+      default:
+        throw conversations.refused(outcome, conversation ?? "", write);
+    }
+  }
+
+  /** A response that may be continued. */
+  async #continued(owner: string, id: string): Promise<ResponseRow> {
+    const row = await this.#deps.store.responses.get({ owner, id });
+    if (row === null) throw noPrevious(id);
+    if (row.status !== "completed" && row.status !== "incomplete") {
+      const message = `Invalid 'previous_response_id': the response '${shown(id)}' is ${row.status}.`;
+      throw invalidRequest("invalid_value", "previous_response_id", message);
+    }
+    if (row.depth >= MOST_CHAINED) throw chainTooLong();
+    this.#checkBytes(row.chainBytes, "previous_response_id");
+    return row;
+  }
+
+  async #chain({ seq }: ResponseRow): Promise<Item[]> {
+    const items: Item[] = [];
+    for (let after = 0; ; ) {
+      const read = { seq, after, order: "asc" as const, withOutput: true, limit: READ_ITEMS };
+      const { rows, more } = await this.#deps.store.responses.chain(read);
+      items.push(...rows.map(parsed));
+      after = rows.at(-1)?.seq ?? after;
+      if (!more) return items;
+    }
+  }
+
+  async #conversation(owner: string, id: string): Promise<Item[]> {
+    const { conversations } = this.#deps;
+    this.#checkBytes((await conversations.get(owner, id)).bytes, "conversation");
+    const items: Item[] = [];
+    for (let after: string | null = null; ; ) {
+      const page = await conversations.items(owner, id, { order: "asc", after, limit: READ_ITEMS });
+      const some = page.items.map((item): Item => JSON.parse(item));
+      items.push(...some);
+      after = some.at(-1)?.id ?? after;
+      if (!page.hasMore) return items;
+    }
+  }
+
+  #checkBytes(bytes: number, param: string): void {
+    const { maxContextBytes } = this.#deps;
+    if (bytes <= maxContextBytes) return;
+    const message = `The stored items before this input have ${bytes} bytes, and at most ${maxContextBytes} are read. Start anew, or send fewer items.`;
+    throw invalidRequest("context_length_exceeded", param, message);
+  }
+}
+
+function parsed({ item }: NewItem): Item {
+  return JSON.parse(item);
+}
+
+function noPrevious(id: string): ApiError {
+  const message = `Previous response with id '${shown(id)}' not found.`;
+  return invalidRequest("previous_response_not_found", "previous_response_id", message);
+}
+
+function chainTooLong(): ApiError {
+  const message = `The chain of previous responses has ${MOST_CHAINED} responses, which is the most. Start a new one.`;
+  return invalidRequest("context_length_exceeded", "previous_response_id", message);
+}

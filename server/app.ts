@@ -28,6 +28,7 @@ import { type ModelRouteParts, modelRoutes } from "./routes/models.ts";
 import { type OllamaRouteParts, ollamaRoutes } from "./routes/ollama/models.ts";
 import { type OwnerRouteParts, ownerRoutes } from "./routes/owners.ts";
 import { type StatusRouteParts, statusRoutes } from "./routes/status.ts";
+import { type StoredRouteParts, storedRoutes } from "./routes/stored/stored.ts";
 import { type UploadRouteParts, uploadRoutes } from "./routes/uploads.ts";
 import { type UsageRouteParts, usageRoutes } from "./routes/usage.ts";
 
@@ -55,6 +56,7 @@ export type AppParts = StackParts &
   OwnerRouteParts &
   UsageRouteParts &
   OllamaRouteParts &
+  StoredRouteParts &
   EngineRouteParts &
   StatusRouteParts;
 
@@ -71,12 +73,19 @@ export function createApp(parts: AppParts): Express {
   const app = express();
   configure(app, parts.options);
   useStack(app, parts);
-  for (const routes of routesOf(parts)) {
-    for (const [path, handlers] of Object.entries(routes)) addRoute(app, log, path, handlers);
-  }
+  for (const [path, handlers] of Object.entries(merged(routesOf(parts)))) addRoute(app, log, path, handlers);
   app.use(unknownRoute);
   app.use(errorMapper(log));
   return app;
+}
+
+/** All routes; the methods of one path may come from several groups. */
+function merged(groups: readonly Routes[]): Routes {
+  const all: Record<string, Routes[string]> = {};
+  for (const routes of groups) {
+    for (const [path, handlers] of Object.entries(routes)) all[path] = { ...all[path], ...handlers };
+  }
+  return all;
 }
 
 function routesOf(parts: AppParts): Routes[] {
@@ -92,6 +101,7 @@ function routesOf(parts: AppParts): Routes[] {
     ownerRoutes(parts),
     usageRoutes(parts),
     ollamaRoutes(parts),
+    storedRoutes(parts),
     engineRoutes(parts),
     statusRoutes(parts),
   ];

@@ -53,6 +53,9 @@ const program = buildProgram(version(), {
     const { env, stdout, stderr } = process;
     await (await import("./cli/keys-command.ts")).keysCommand(args, { env, stdout, stderr, now: () => Date.now() });
   },
+  export: async (args) => {
+    await (await import("./cli/export-command.ts")).exportCommand(args, process);
+  },
   owners: async (args) => {
     await (await import("./cli/owners-command.ts")).ownersCommand(args, process);
   },

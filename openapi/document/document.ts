@@ -45,6 +45,21 @@ import { owner, updateOwner } from "../resources/owners.ts";
 import { rerankRequest, rerankResponse } from "../resources/rerank.ts";
 import { detokenizeRequest, detokenizeResponse, tokenizeRequest, tokenizeResponse } from "../resources/tokenize.ts";
 import { addUploadPartForm, completeUpload, createUpload, upload, uploadPart } from "../resources/uploads.ts";
+import {
+  completionDeleted,
+  storedCompletion,
+  storedCompletionList,
+  storedMessageList,
+  updateCompletion,
+} from "../stored/completions.ts";
+import {
+  conversation,
+  conversationDeleted,
+  createConversation,
+  createItems,
+  updateConversation,
+} from "../stored/conversations.ts";
+import { item, itemList, responseDeleted } from "../stored/items.ts";
 import type { Operation } from "./operation.ts";
 import { operations } from "./operations.ts";
 
@@ -77,6 +92,10 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       OllamaEmbeddingsRequest: ollamaEmbeddingsRequest(limits),
       OllamaShowRequest: ollamaShowRequest,
       OllamaPullRequest: ollamaPullRequest,
+      UpdateChatCompletionRequest: updateCompletion,
+      CreateConversationRequest: createConversation,
+      UpdateConversationRequest: updateConversation,
+      CreateConversationItemsRequest: createItems,
     }),
     ...componentSchemas("output", {
       ChatCompletion: chatResponse,
@@ -123,6 +142,15 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       OllamaModel: ollamaModel,
       OllamaStatus: ollamaStatus,
       OllamaError: ollamaError,
+      StoredChatCompletion: storedCompletion,
+      StoredChatCompletionList: storedCompletionList,
+      StoredMessageList: storedMessageList,
+      ChatCompletionDeleted: completionDeleted,
+      ResponseDeleted: responseDeleted,
+      Conversation: conversation,
+      ConversationDeleted: conversationDeleted,
+      Item: item,
+      ItemList: itemList,
       Health: health,
       Readiness: readiness,
       Error: errorResponse,

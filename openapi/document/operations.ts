@@ -7,6 +7,7 @@ import { ollamaOperations } from "./ollama-operations.ts";
 import type { Operation } from "./operation.ts";
 import { organizationOperations } from "./organization-operations.ts";
 import { ownerOperations } from "./owner-operations.ts";
+import { storedOperations } from "./stored-operations.ts";
 import { tokenOperations } from "./tokenize-operations.ts";
 
 const generationFailures = {
@@ -103,6 +104,7 @@ export const operations: readonly Operation[] = [
   ...organizationOperations,
   ...keyOperations,
   ...ownerOperations,
+  ...storedOperations,
   ...modelFileOperations,
   ...ollamaOperations,
   {

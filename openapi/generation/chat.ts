@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { boundedMap } from "../bounded-schema.ts";
 import { ignoredField } from "../ignored-fields.ts";
-import { isEmptyList, isFalse, isOneOf, refusedField, refusedValue } from "../refused-fields.ts";
+import { metadata } from "../metadata.ts";
+import { isEmptyList, isOneOf, refusedField, refusedValue } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 import { vendorFields } from "./dry-run.ts";
 import { chatLogprobs, MOST_CHAT_LOGPROBS } from "./logprobs.ts";
@@ -12,13 +12,7 @@ import { crossChecks, samplingFields, tokenBudget } from "./sampling-fields.ts";
 import { answerToolCall, toolCallDelta, toolChecks, toolFields } from "./tools.ts";
 import { finishReason, usage, usedTier } from "./usage.ts";
 
-const MAX_METADATA_PAIRS = 16;
 const FUNCTIONS = "it is deprecated and not supported; use tools.";
-
-const metadata = ignoredField(
-  boundedMap(z.string().max(64), z.string().max(512), MAX_METADATA_PAIRS).nullish(),
-  `Accepted and ignored; at most ${MAX_METADATA_PAIRS} pairs.`,
-);
 
 /** POST /v1/chat/completions. Fields that are not named here are ignored. */
 export function chatRequest(limits: RequestLimits) {
@@ -32,8 +26,8 @@ export function chatRequest(limits: RequestLimits) {
       nightshift: vendorFields.nullish(),
       ...reasoningFields,
       verbosity: z.enum(["low", "medium", "high"]).nullish().describe("Passed to the chat template as `verbosity`."),
-      metadata,
-      store: refusedValue("responses are not stored; omit it or send false.", isFalse),
+      metadata: metadata.nullish().describe("Kept with a stored completion; without `store` it has no effect."),
+      store: z.boolean().nullish().describe("Keep the completion with its messages; see stored chat completions."),
       safety_identifier: ignoredField(z.string().max(64).nullish()),
       prompt_cache_key: ignoredField(
         z.string().nullish(),

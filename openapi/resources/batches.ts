@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { boundedMap } from "../bounded-schema.ts";
 import { listOf, listQuery } from "../list.ts";
+import { MAX_METADATA_PAIRS, metadata } from "../metadata.ts";
 
 /** The endpoints of batches. */
 export const BATCH_ENDPOINTS = ["/v1/chat/completions", "/v1/completions", "/v1/embeddings"] as const;
@@ -23,11 +23,8 @@ export const MAX_BATCH_LINES = 50_000;
 /** Inputs of embeddings in all lines of a batch together. */
 export const MAX_BATCH_INPUTS = 50_000;
 export const COMPLETION_WINDOW = "24h";
-const MAX_METADATA_PAIRS = 16;
 const HOUR = 3600;
 const MAX_EXPIRY = 30 * 24 * HOUR;
-
-const metadata = boundedMap(z.string().max(64), z.string().max(512), MAX_METADATA_PAIRS);
 
 /** POST /v1/batches. */
 export const batchRequest = z.object({

@@ -28,7 +28,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
     };
   const readInput = embeddingsReader(deps.limits);
   const readers: Record<BatchEndpoint, Reader> = {
-    "/v1/chat/completions": generation(chatDialect(deps.limits)),
+    "/v1/chat/completions": generation(chatDialect(deps.limits, deps.completions)),
     "/v1/completions": generation(completionDialect(deps.limits)),
     "/v1/embeddings": (body) => {
       const request = readInput(body);

@@ -151,21 +151,26 @@ export async function uploadFile(
   }
 }
 
-/** Writes to `<output>.part` and renames it when it is complete. */
-export async function download(
+/** Writes a file's content to stdout or a file. */
+export function download(client: ApiClient, id: string, output: string | null, deps: FilesCommandDeps): Promise<void> {
+  return save(client, { path: `${filePath(id)}/content`, name: id }, output, deps);
+}
+
+/** Writes what a path of the API answers to stdout, or to `<output>.part`, which is renamed when it is complete. */
+export async function save(
   client: ApiClient,
-  id: string,
+  { path, name }: { path: string; name: string },
   output: string | null,
   deps: FilesCommandDeps,
 ): Promise<void> {
-  const response = await client.download(`${filePath(id)}/content`);
+  const response = await client.download(path);
   const content = Readable.fromWeb(response.body ?? new ReadableStream());
   if (output === null) {
     // stdout belongs to the process, and is not ended here.
     try {
       for await (const chunk of content) if (!deps.stdout.write(chunk)) await drained(deps.stdout);
     } catch (error) {
-      throw new OptionsError(`${id} was interrupted: ${(error as Error).message}`);
+      throw new OptionsError(`${name} was interrupted: ${(error as Error).message}`);
     }
     return;
   }
@@ -185,7 +190,7 @@ export async function download(
     await rename(partial, output);
   } catch (error) {
     await rm(partial, { force: true });
-    throw new OptionsError(`${id} could not be written to ${output}: ${(error as Error).message}`);
+    throw new OptionsError(`${name} could not be written to ${output}: ${(error as Error).message}`);
   } finally {
     progress.end();
   }

@@ -20,6 +20,7 @@ export interface Actions {
   models(args: string[]): Promise<void>;
   files(args: string[]): Promise<void>;
   keys(args: string[]): Promise<void>;
+  export(args: string[]): Promise<void>;
   owners(args: string[]): Promise<void>;
   batch(args: string[]): Promise<void>;
   bench(args: string[]): Promise<void>;
@@ -35,7 +36,7 @@ export function buildProgram(version: string, actions: Actions): Command {
     .description("An OpenAI-compatible LLM server.")
     .version(version)
     .showHelpAfterError("Run with --help for usage.")
-    // chat, models, files, keys, owners, batch and bench parse their own flags.
+    // chat, models, files, keys, export, owners, batch and bench parse their own flags.
     .enablePositionalOptions()
     .addHelpText("after", "\nThe default command is serve: nightshift --port 9000 is nightshift serve --port 9000.");
 
@@ -99,6 +100,9 @@ export function buildProgram(version: string, actions: Actions): Command {
     )
     .action((args: string[]) => orPrintOptionsError(program, () => actions.keys(args)));
 
+  passedOn(program, "export")
+    .description("write stored answers as JSONL for fine-tuning: nightshift export --help")
+    .action((args: string[]) => orPrintOptionsError(program, () => actions.export(args)));
   passedOn(program, "owners")
     .description("erase the stored data of an owner: nightshift owners --help")
     .action((args: string[]) => orPrintOptionsError(program, () => actions.owners(args)));

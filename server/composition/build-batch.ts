@@ -34,7 +34,8 @@ export interface BatchOptions extends Pick<FixedBounds, "graceMs" | "calmMs"> {
   maxOpen: number;
 }
 
-export interface BatchDeps extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "grammars" | "randomId"> {
+export interface BatchDeps
+  extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "grammars" | "completions" | "randomId"> {
   residency: Residence;
   keys: Pick<KeyRing, "modelsOf">;
   store: Store;

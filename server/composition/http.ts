@@ -25,7 +25,7 @@ export interface HttpParts {
  */
 export async function startHttp(
   composition: Composition,
-  { store, files, uploads }: StorageParts,
+  { store, files, uploads, stored }: StorageParts,
   { prices, ledger, keys, owners }: AccountingParts,
   { models, residency, loads, utilization, closeEngines }: ModelParts,
   { grammars, batches, jobs, erasures, settled }: BatchParts,
@@ -42,6 +42,8 @@ export async function startHttp(
     store,
     files,
     uploads,
+    stored,
+    completions: stored.completions,
     keys,
     owners,
     erasures,

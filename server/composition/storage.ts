@@ -5,9 +5,11 @@ import { watchStore } from "../metrics/store-metrics.ts";
 import type { Composition } from "./composition.ts";
 import { withDiskAdvice } from "./disk-error.ts";
 import { type FileParts, openFileParts } from "./file-parts.ts";
+import { type StoredAnswers, storedAnswers } from "./stored-answers.ts";
 
 export interface StorageParts extends FileParts {
   store: Store;
+  stored: StoredAnswers;
 }
 
 /** The database, and the files beside it. The sweeper is not started: nothing expires before the models are known. */
@@ -31,7 +33,7 @@ export async function startStorage({
     name: "files",
     start: () => withDiskAdvice(dataDir, () => openFileParts(current, store, clock, log)),
   });
-  return { store, ...storage };
+  return { store, ...storage, stored: storedAnswers(current, store, storage) };
 }
 
 /** Rejects with OptionsError and the store's own advice: a server without its database must not start. */

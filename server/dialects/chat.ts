@@ -12,25 +12,36 @@ import { turnRequest } from "../generation/turn-request.ts";
 import { unusedSamplerFields } from "../generation/unused-samplers.ts";
 import { turnMessage } from "./chat-messages.ts";
 import { ChatChunks, chatCompletion } from "./chat-response.ts";
+import { type CompletionStore, completionKeeper } from "./chat-storage.ts";
 
 /** POST /v1/chat/completions. */
-export function chatDialect(limits: RequestLimits): Dialect {
-  return { endpoint: "/v1/chat/completions", idPrefix: "chatcmpl", read: chatReader(limits) };
+export function chatDialect(limits: RequestLimits, completions: CompletionStore): Dialect {
+  return { endpoint: "/v1/chat/completions", idPrefix: "chatcmpl", read: chatReader(limits, completions) };
 }
 
-export function chatReader(limits: RequestLimits): (body: unknown) => GenerationRequest {
+/** Reads bodies of chat completions; `completions` null for those of which only the prompt is used. */
+export function chatReader(
+  limits: RequestLimits,
+  completions: CompletionStore | null = null,
+): (body: unknown) => GenerationRequest {
   const schema = chatRequest(limits);
   return (json) => {
     const body = validate(schema, json);
+    const kept = completions !== null && body.store === true;
     const includeUsage = body.stream_options?.include_usage ?? false;
     return {
       model: body.model,
       ...turnRequest(chatTurn(body)),
       stream: body.stream ?? false,
-      ignored: [...ignoredNames(Object(json), schema), ...unusedSamplerFields(body)],
+      ignored: [
+        ...ignoredNames(Object(json), schema),
+        ...(body.metadata != null && body.store !== true ? ["metadata"] : []),
+        ...unusedSamplerFields(body),
+      ],
       dryRun: body.nightshift?.dry_run ?? false,
       chunks: (identity) => new ChatChunks(identity, includeUsage),
       whole: chatCompletion,
+      ...(kept && { keep: completionKeeper(body, completions) }),
     };
   };
 }

@@ -3,6 +3,7 @@ import { RateLimits } from "../../ledger/rate-limits.ts";
 import { Admission, type AdmissionDeps } from "../admission/admission.ts";
 import { UsageLimits, type UsageLimitsDeps } from "../admission/usage-limits.ts";
 import { chatDialect } from "../dialects/chat.ts";
+import type { CompletionStore } from "../dialects/chat-storage.ts";
 import { completionDialect } from "../dialects/completions.ts";
 import { embeddingsReader } from "../dialects/embeddings.ts";
 import { infillDialect } from "../dialects/infill/infill.ts";
@@ -27,11 +28,12 @@ export interface InferenceRouteParts
     Omit<AnswerDeps, "admission" | "limits"> {
   metrics: Metrics;
   options: AppOptions;
+  completions: CompletionStore;
 }
 
 /** Routes that engines answer, all on the path of `answer`. */
 export function inferenceRoutes(parts: InferenceRouteParts): Routes {
-  const { clock, grammars, loads, metrics, models, options } = parts;
+  const { clock, completions, grammars, loads, metrics, models, options } = parts;
   const admission = new Admission(parts);
   const limitMetrics = new LimitMetrics(metrics.registry);
   const watch = (model: ServedModel) => {
@@ -49,7 +51,7 @@ export function inferenceRoutes(parts: InferenceRouteParts): Routes {
   const tokenize = post(new TokenEndpoint(tokenizeReader(options.limits), grammars));
   const detokenize = post(new TokenEndpoint(detokenizeReader(options.limits), grammars));
   return {
-    "/v1/chat/completions": post(new GenerationEndpoint(chatDialect(options.limits), deps)),
+    "/v1/chat/completions": post(new GenerationEndpoint(chatDialect(options.limits, completions), deps)),
     "/v1/completions": post(new GenerationEndpoint(completionDialect(options.limits), deps)),
     "/infill": post(new GenerationEndpoint(infillDialect(options.limits), deps)),
     "/v1/embeddings": post(new VectorEndpoint("/v1/embeddings", embeddingsReader(options.limits), deps)),

@@ -22,6 +22,7 @@ export const BODY_BYTES = {
   download: 16 * KiB,
   upload: 1024 * KiB,
   ollamaModel: 16 * KiB,
+  metadata: 64 * KiB,
 } as const;
 
 /** The bounds of one input of the server. */
@@ -100,6 +101,14 @@ const BODIES: Readonly<Record<string, InputLimits>> = {
   "post /v1/uploads/:upload/parts": form(MAX_PART_BYTES),
   "post /v1/uploads/:upload/complete": small(BODY_BYTES.upload, "10,000 parts", "storage of key and owner"),
   "post /v1/batches": small(BODY_BYTES.batch, "one batch", "open batches, enqueued tokens and money of the owner"),
+  "post /v1/chat/completions/:id": small(BODY_BYTES.metadata, "one map of metadata", "storage of key and owner"),
+  "post /v1/conversations": json("--max-body", "20 items", "storage of key and owner, --max-stored"),
+  "post /v1/conversations/:id": small(BODY_BYTES.metadata, "one map of metadata", "storage of key and owner"),
+  "post /v1/conversations/:id/items": json(
+    "--max-body",
+    "20 items, 10,000 of a conversation",
+    "storage of key and owner",
+  ),
   "post /v1/nightshift/keys": small(BODY_BYTES.key, "one key", "only administrators"),
   "patch /v1/nightshift/keys/:id": small(BODY_BYTES.key, "one key", "only administrators"),
   "post /v1/nightshift/keys/:id/rotate": small(BODY_BYTES.key, "one key", "only administrators"),

@@ -4,10 +4,10 @@ import { type Clock, epochSeconds } from "../../platform/clock.ts";
 import { objectId } from "../../platform/object-id.ts";
 import type { Store } from "../../store/store.ts";
 import type { Appending } from "../../store/tables/answers/conversations.ts";
-import type { AnswerWrite, ConversationRow } from "../../store/types/answer-rows.ts";
+import type { AnswerWrite, ConversationRow, NewItem } from "../../store/types/answer-rows.ts";
 import type { AnswerBounds } from "./answer-bounds.ts";
 import type { ConversationLocks } from "./conversation-locks.ts";
-import { type Item, itemRow, storedItem } from "./item.ts";
+import { type Item, itemRow } from "./item.ts";
 
 export interface ConversationsDeps {
   store: Pick<Store, "conversations">;
@@ -64,15 +64,14 @@ export class Conversations {
   }
 
   /** Adds items at the end. Returns them with their ids. */
-  async append(caller: Caller, id: string, items: readonly Item[]): Promise<Item[]> {
+  async append(caller: Caller, id: string, items: readonly Item[]): Promise<NewItem[]> {
     const { store, bounds, locks } = this.#deps;
     locks.check(caller.owner, id);
-    const stored = items.map(storedItem);
     const write = bounds.write(caller);
-    const rows = stored.map(itemRow);
+    const rows = items.map(itemRow);
     const outcome = await store.conversations.append({ ...write, id, items: rows });
     if (outcome !== "appended") throw this.refused(outcome, id, write);
-    return stored;
+    return rows;
   }
 
   /** The error of items that were not added. */
@@ -86,11 +85,11 @@ export class Conversations {
     );
   }
 
-  async items(owner: string, id: string, page: ItemPage): Promise<{ items: string[]; hasMore: boolean }> {
+  async items(owner: string, id: string, page: ItemPage): Promise<{ rows: NewItem[]; hasMore: boolean }> {
     const read = await this.#deps.store.conversations.items({ owner, id, ...page });
     if (read === null) throw noConversation(id);
     if (read === "unknown_cursor") throw unknownCursor();
-    return { items: read.rows.map(({ item }) => item), hasMore: read.hasMore };
+    return read;
   }
 
   async item(owner: string, id: string, item: string): Promise<string> {

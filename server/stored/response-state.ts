@@ -18,6 +18,7 @@ export interface ResponseObject {
   background?: boolean | null;
   previous_response_id?: string | null;
   conversation?: { id: string } | null;
+  [field: string]: unknown;
 }
 
 /** Stored context of a response, and where a finished one is kept. Every call is for one owner. */
@@ -148,9 +149,8 @@ export class StoredState implements ResponseState {
     const items: Item[] = [];
     for (let after: string | null = null; ; ) {
       const page = await conversations.items(owner, id, { order: "asc", after, limit: READ_ITEMS });
-      const some = page.items.map((item): Item => JSON.parse(item));
-      items.push(...some);
-      after = some.at(-1)?.id ?? after;
+      items.push(...page.rows.map(parsed));
+      after = page.rows.at(-1)?.id ?? after;
       if (!page.hasMore) return items;
     }
   }

@@ -1,7 +1,7 @@
 import { ApiError, invalidRequest } from "../../openapi/api-error.ts";
 import { type Clock, epochSeconds } from "../../platform/clock.ts";
 import type { Store } from "../../store/store.ts";
-import type { ResponseRow } from "../../store/types/answer-rows.ts";
+import type { NewItem, ResponseRow } from "../../store/types/answer-rows.ts";
 import { type ItemPage, shown, unknownCursor } from "./conversations.ts";
 
 export interface StoredResponsesDeps {
@@ -44,8 +44,8 @@ export class StoredResponses {
     throw invalidRequest("invalid_value", null, "Cannot cancel a synchronous response.");
   }
 
-  /** The items from which the response was generated: those of the chain before it, and of its own input; as JSON. */
-  async inputItems(owner: string, id: string, page: ItemPage): Promise<{ items: string[]; hasMore: boolean }> {
+  /** The items from which the response was generated: those of the chain before it, and of its own input. */
+  async inputItems(owner: string, id: string, page: ItemPage): Promise<{ rows: NewItem[]; hasMore: boolean }> {
     const { responses } = this.#deps.store;
     const { order, limit } = page;
     const { seq } = await this.row(owner, id);
@@ -53,7 +53,7 @@ export class StoredResponses {
     if (page.after !== null) after = await responses.place({ seq, owner, id: page.after });
     if (after === null) throw unknownCursor();
     const { rows, more } = await responses.chain({ seq, after, order, withOutput: false, limit });
-    return { items: rows.map(({ item }) => item), hasMore: more };
+    return { rows, hasMore: more };
   }
 
   async #whole({ seq, object }: ResponseRow): Promise<object> {

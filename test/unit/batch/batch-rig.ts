@@ -78,6 +78,7 @@ export async function batchRig(
     loads,
     metrics,
     grammars: GRAMMARS_HERE,
+    completions: { add: async () => {} },
     batchMetrics: new BatchMetrics(metrics.registry),
     load: new OnlineUtilization(() => performance.now()),
     webhooks: new WebhookEndpoints([

@@ -6,10 +6,7 @@ import { chat, completion } from "./body-faults.ts";
 describe("ignored fields of a body", () => {
   it.each<[object, string[]]>([
     [{ model: "demo", messages: [], temperature: 1, service_tier: "auto" }, []],
-    [
-      { user: "u", metadata: {}, prediction: {}, prompt_cache_key: "k" },
-      ["user", "metadata", "prediction", "prompt_cache_key"],
-    ],
+    [{ user: "u", metadata: {}, prediction: {}, prompt_cache_key: "k" }, ["user", "prediction", "prompt_cache_key"]],
     [{ n_probs: 3, cache_prompt: true }, ["n_probs", "cache_prompt"]],
     [{ user: null, n_probs: null }, []],
     [{ constructor: 1, toString: 2, shape: 3 }, ["constructor", "toString", "shape"]],

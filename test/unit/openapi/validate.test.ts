@@ -103,7 +103,6 @@ describe("bounds of a chat request", () => {
     expect(chatFault(harmless)).toBeNull();
     const refused = {
       functions: [{ name: "f" }],
-      store: true,
       audio: {},
     };
     for (const [field, value] of Object.entries({ ...refused, guided_json: {}, functions: [{}] })) {

@@ -24,6 +24,7 @@ async function type(args: string[], serve?: () => Promise<void>): Promise<Outcom
     models: async (rest) => void outcome.called.push("models", rest),
     files: async (rest) => void outcome.called.push("files", rest),
     keys: async (rest) => void outcome.called.push("keys", rest),
+    export: async (rest) => void outcome.called.push("export", rest),
     owners: async (rest) => void outcome.called.push("owners", rest),
     batch: async (rest) => void outcome.called.push("batch", rest),
     bench: async (rest) => void outcome.called.push("bench", rest),

@@ -2,7 +2,7 @@ import type { Key } from "../../ledger/key.ts";
 import { type ApiError, invalidRequest } from "../../openapi/api-error.ts";
 import type { Store } from "../../store/store.ts";
 import { MOST_CHAINED } from "../../store/tables/answers/responses.ts";
-import type { NewItem, ResponseRow, ResponseStatus } from "../../store/types/answer-rows.ts";
+import type { AnswerWrite, NewItem, ResponseRow, ResponseStatus } from "../../store/types/answer-rows.ts";
 import type { AnswerBounds } from "./answer-bounds.ts";
 import type { ConversationLocks } from "./conversation-locks.ts";
 import { type Conversations, noItem, shown } from "./conversations.ts";
@@ -16,6 +16,7 @@ export interface ResponseObject {
   model: string;
   output: readonly Item[];
   background?: boolean | null;
+  store?: boolean | null;
   previous_response_id?: string | null;
   conversation?: { id: string } | null;
   [field: string]: unknown;
@@ -33,8 +34,9 @@ export interface ResponseState {
   /** Locks a conversation until the returned function is called. Throws `conversation_locked` where it is locked. */
   lockConversation(owner: string, id: string): () => void;
   /**
-   * Keeps a complete response (the object as answered) with the items of its own input, and appends both to its
-   * conversation, if any. Resolves when it is durable. `key`: that of the request; null for none.
+   * Keeps a finished response (the object as answered) with the items of its own input, and appends both to its
+   * conversation, if any and unless it failed. Resolves when it is durable. One whose `store` is false is appended alone.
+   * `key`: that of the request; null for none.
    */
   keep(owner: string, response: ResponseObject, input: readonly Item[], key?: Key | null): Promise<void>;
 }
@@ -90,6 +92,10 @@ export class StoredState implements ResponseState {
     const write = bounds.write({ owner, key });
     const conversation = response.conversation?.id ?? null;
     const parent = response.previous_response_id ?? null;
+    if (response.store === false) {
+      if (conversation !== null) await this.#append(write, conversation, [...input, ...response.output]);
+      return;
+    }
     const outcome = await store.responses.keep({
       ...write,
       row: {
@@ -117,6 +123,13 @@ export class StoredState implements ResponseState {
       default:
         throw conversations.refused(outcome, conversation ?? "", write);
     }
+  }
+
+  /** Appends items while their response has the conversation's lock. */
+  async #append(write: AnswerWrite, id: string, items: readonly Item[]): Promise<void> {
+    const { store, conversations } = this.#deps;
+    const outcome = await store.conversations.append({ ...write, id, items: items.map(itemRow) });
+    if (outcome !== "appended") throw conversations.refused(outcome, id, write);
   }
 
   /** A response that may be continued. */

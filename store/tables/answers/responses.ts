@@ -135,7 +135,7 @@ function reads(db: Database) {
   };
 }
 
-/** Inserts a response with its items, and appends both to its conversation. */
+/** Inserts a response with its items, and appends both to its conversation unless it failed. */
 function keeping(db: Database): (args: NewResponse) => Keeping {
   const isErased = erasedKeyOf(db);
   const refusal = answerRefusal(db);
@@ -165,11 +165,12 @@ function keeping(db: Database): (args: NewResponse) => Keeping {
     const items = [...input, ...output];
     const ownBytes = itemBytes(items);
     const bytes = MIN_ANSWER_BYTES + Buffer.byteLength(row.object) + ownBytes;
-    const appended = row.conversation === null ? 0 : ownBytes;
+    const conversation = row.status === "completed" || row.status === "incomplete" ? row.conversation : null;
+    const appended = conversation === null ? 0 : ownBytes;
     const refused = refusal(owner, { answers: 1, bytes: bytes + appended }, bounds);
     if (refused !== null) return refused;
-    if (row.conversation !== null) {
-      const outcome = append(owner, row.conversation, items);
+    if (conversation !== null) {
+      const outcome = append(owner, conversation, items);
       if (outcome !== "appended") return outcome === "absent" ? "absent_conversation" : outcome;
     }
     const chainItems = (parent?.chainItems ?? 0) + items.length;

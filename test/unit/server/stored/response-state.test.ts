@@ -83,10 +83,13 @@ test("a conversation gets the items of a response, one response at a time", asyn
   expect(() => responseState.lockConversation("me", id)).toThrow(expect.objectContaining(locked));
   await expect(conversations.append(CALLER, id, [said("between")])).rejects.toMatchObject(locked);
   await keep(response("resp_conv", { conversation: { id } }));
+  await keep(response("resp_failed_conv", { conversation: { id }, status: "failed" }));
+  await keep(response("resp_unstored", { conversation: { id }, store: false }));
+  await expect(stored.responses.get("me", "resp_unstored")).rejects.toMatchObject({ status: 404 });
   unlock();
   await conversations.append(CALLER, id, [said("last")]);
   const context = await responseState.context("me", { conversationId: id });
-  expect(texts(context)).toEqual(["first", "to resp_conv", "resp_conv", "last"]);
+  expect(texts(context)).toEqual(["first", "to resp_conv", "resp_conv", "to resp_unstored", "resp_unstored", "last"]);
   await expect(responseState.context("other", { conversationId: id })).rejects.toMatchObject({ status: 404 });
 });
 

@@ -37,7 +37,7 @@ export function ownersProgram({ env, stdout, stderr }: OwnersCommandDeps): Comma
   program
     .command("erase")
     .description(
-      "permanently remove an owner's keys, batches, files, results, uploads and ledger rows; hourly sums are kept",
+      "permanently remove an owner's keys, batches, files, results, uploads, stored answers and ledger rows; hourly sums are kept",
     )
     .argument("<owner>")
     .addOption(urlOption())

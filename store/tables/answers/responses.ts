@@ -80,11 +80,12 @@ export function responses(db: Database) {
 }
 
 function reads(db: Database) {
-  // The items are found by an index alone, and their texts are read for the page only.
+  // The items are found by an index alone, and their texts are read for the page only. CROSS keeps the planner from visiting
+  // the items of all chains in their order.
   const chained = (order: "ASC" | "DESC") =>
     db.prepare<{ seq: number; after: number; withOutput: 0 | 1 }, ItemRow>(
       `${CHAIN} SELECT i.seq, i.id, i.item FROM
-         (SELECT x.seq FROM chain JOIN response_items x ON x.response = chain.seq
+         (SELECT x.seq FROM chain CROSS JOIN response_items x ON x.response = chain.seq
           WHERE x.seq ${order === "ASC" ? ">" : "<"} @after AND (@withOutput = 1 OR x.output = 0 OR x.response <> @seq)
           ORDER BY x.seq ${order}) AS place
        JOIN response_items i ON i.seq = place.seq ORDER BY place.seq ${order}`,

@@ -11,6 +11,14 @@ interface ErrorBody {
   error: { message: string; type: ErrorType; param: string | null; code: string | null };
 }
 
+/** The size of a prompt that is too long, in tokens. */
+export interface PromptExcess {
+  /** Counted, or estimated for a prompt that is too long to be counted. */
+  tokens: number;
+  /** Most tokens of a prompt. */
+  most: number;
+}
+
 interface ErrorDetails {
   /** The field at fault, as a path into the body (`messages[0].content`), or null. */
   param?: string | null;
@@ -20,6 +28,8 @@ interface ErrorDetails {
   shouldRetry?: false;
   /** A stored code, for entries of the catalogue that have none of their own. */
   code?: string;
+  /** For prompts that are too long: some clients shorten them by the difference. */
+  excess?: PromptExcess;
 }
 
 const RETRY_SECONDS = 1;
@@ -37,8 +47,10 @@ export class ApiError extends Error {
   readonly param: string | null;
   readonly retryAfter: number | undefined;
   readonly shouldRetry: false | undefined;
+  readonly excess: PromptExcess | undefined;
 
-  constructor(key: ErrorKey, message: string, { param = null, retryAfter, shouldRetry, code }: ErrorDetails = {}) {
+  constructor(key: ErrorKey, message: string, details: ErrorDetails = {}) {
+    const { param = null, retryAfter, shouldRetry, code, excess } = details;
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message);
@@ -51,6 +63,7 @@ export class ApiError extends Error {
     this.param = param;
     this.retryAfter = retryAfter ?? (entry.retry === "later" ? RETRY_SECONDS : undefined);
     this.shouldRetry = shouldRetry ?? retryHint(entry, retryAfter);
+    this.excess = excess;
   }
 
   /** All four keys always: clients read them without looking. */

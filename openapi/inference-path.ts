@@ -1,5 +1,11 @@
 /** Endpoints that generate. */
-export type GenerationPath = "/v1/chat/completions" | "/v1/completions" | "/infill" | "/api/chat" | "/api/generate";
+export type GenerationPath =
+  | "/v1/chat/completions"
+  | "/v1/completions"
+  | "/v1/messages"
+  | "/infill"
+  | "/api/chat"
+  | "/api/generate";
 /** Endpoints that return vectors, or scores of them. */
 export type VectorPath = "/v1/embeddings" | "/v1/rerank" | "/api/embed" | "/api/embeddings";
 /** Endpoints that an engine answers; the only values of the label `endpoint` of metrics. */

@@ -1,4 +1,5 @@
 import { CHARS_PER_TOKEN } from "../../engine/protocol/prompt.ts";
+import { type MessagesRequest, messagesRequest } from "../../openapi/anthropic/messages.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
 import { type ChatRequest, chatRequest } from "../../openapi/generation/chat.ts";
 import { type CompletionRequest, completionRequest, DEFAULT_MAX_TOKENS } from "../../openapi/generation/completions.ts";
@@ -39,7 +40,7 @@ export function bodyCheck(
   limits: RequestLimits,
   boundsOf: (name: string) => ModelBounds | undefined,
 ): BodyCheck {
-  const withinBounds = <Body extends ChatRequest | CompletionRequest>(body: Body): Body => {
+  const withinBounds = <Body extends ChatRequest | CompletionRequest | MessagesRequest>(body: Body): Body => {
     if (body.nightshift?.dry_run) {
       throw invalidRequest("unsupported_value", "nightshift.dry_run", "A batch line can't be a dry run.");
     }
@@ -55,6 +56,10 @@ export function bodyCheck(
     case "/v1/completions": {
       const schemaFor = narrowed(completionRequest(limits));
       return (body) => checkedCompletion(withinBounds(validate(schemaFor(body), body)));
+    }
+    case "/v1/messages": {
+      const schemaFor = narrowed(messagesRequest(limits));
+      return (body) => checkedMessages(withinBounds(validate(schemaFor(body), body)));
     }
     case "/v1/embeddings": {
       const schema = embeddingsRequest(limits);
@@ -80,6 +85,12 @@ function checkedChat({ messages, tools, max_completion_tokens, max_tokens, n }: 
     text.add("\n");
   }
   return text.checked(max_completion_tokens ?? max_tokens ?? null, n ?? 1);
+}
+
+function checkedMessages({ tools, system, messages, max_tokens }: MessagesRequest): CheckedBody {
+  const text = new PromptText();
+  for (const part of [tools ?? [], system ?? "", ...messages]) text.add(JSON.stringify(part));
+  return text.checked(max_tokens, 1);
 }
 
 function checkedCompletion({ prompt, suffix, max_tokens, n }: CompletionRequest): CheckedBody {

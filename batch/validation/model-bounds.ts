@@ -1,9 +1,12 @@
 import { NO_INFILL, tooLongText } from "../../engine/protocol/prompt.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
-import type { ChatRequest } from "../../openapi/generation/chat.ts";
 import type { CompletionRequest } from "../../openapi/generation/completions.ts";
 import { checkVocabulary } from "../../openapi/generation/vocabulary.ts";
 import type { EmbeddingsRequest } from "../../openapi/resources/embeddings.ts";
+
+/** The fields of bodies that generate, which a model's bounds limit. */
+type GeneratingBody = Pick<CompletionRequest, "model"> &
+  Partial<Pick<CompletionRequest, "logit_bias" | "stop_token_ids" | "prompt" | "suffix">>;
 
 /** Bounds of a loaded model, above which it refuses a request. */
 export interface ModelBounds {
@@ -22,13 +25,13 @@ export interface ModelBounds {
  * Throws the 400 with which a line would certainly end when it runs: for a token id outside of the vocabulary, or a prompt of
  * tokens that leaves no room for an answer. The number of tokens of a text is known only to the engine.
  */
-export function checkBounds(body: ChatRequest | CompletionRequest, bounds: ModelBounds): void {
+export function checkBounds(body: GeneratingBody, bounds: ModelBounds): void {
   const { vocabulary, context, generates, infill } = bounds;
   if (!generates)
     throw invalidRequest("unsupported_model", "model", `The model '${body.model}' does not generate text.`);
   checkVocabulary(Object.keys(body.logit_bias ?? {}).map(Number), "logit_bias", vocabulary);
   checkVocabulary(body.stop_token_ids ?? [], "stop_token_ids", vocabulary);
-  if (!("prompt" in body)) return;
+  if (body.prompt === undefined) return;
   if (!infill && body.suffix != null && body.suffix !== "")
     throw invalidRequest("unsupported_model", "model", NO_INFILL);
   for (const tokens of tokenPrompts(body.prompt)) {

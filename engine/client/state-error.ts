@@ -43,6 +43,6 @@ export function engineDied(model: string, retryAfter: number): ApiError {
   );
 }
 
-export function apiErrorOf({ code, param, message }: EngineError): ApiError {
-  return new ApiError(code, message, { param });
+export function apiErrorOf({ code, param, message, excess }: EngineError): ApiError {
+  return new ApiError(code, message, { param, excess });
 }

@@ -1,3 +1,4 @@
+import type { PromptExcess } from "../../openapi/api-error.ts";
 import type { ErrorKey } from "../../openapi/errors.ts";
 import type { EngineConfig, ModelFacts, ModelMeasurement } from "./config.ts";
 import type { EmbeddingRequest, PieceMessage } from "./embedding.ts";
@@ -33,6 +34,8 @@ export interface EngineError {
   code: ErrorKey;
   param: string | null;
   message: string;
+  /** Of a prompt that is too long. */
+  excess?: PromptExcess;
 }
 
 export type FromEngine =

@@ -34,6 +34,8 @@ export type Prompt =
       thinking: Thinking;
       /** Empty: the template renders no tools, and no call is looked for in the answer. */
       tools: FunctionTool[];
+      /** Beginning of the answer, which the model continues and does not repeat. Absent where the model writes all of it. */
+      answerStart?: string;
     }
   | { kind: "text"; text: string }
   | { kind: "tokens"; tokens: number[] }

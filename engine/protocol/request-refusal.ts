@@ -28,12 +28,18 @@ export function promptRefusal(
   if (tokens.length === 0) return invalid("The prompt is empty.");
   if (tokens.some((token) => token < 0 || token >= vocabulary))
     return invalid(`A token of the prompt is not in the vocabulary: ids run from 0 to ${vocabulary - 1}.`);
-  return tokens.length < context ? null : tooLong(kind, context, `${tokens.length}`);
+  return tokens.length < context ? null : tooLong(kind, context, tokens.length);
 }
 
-/** For a prompt of more tokens than the context; `size` is its size. */
-export function tooLong(kind: Prompt["kind"], context: number, size: string): EngineError {
-  return { code: "context_length_exceeded", param: paramOf(kind), message: tooLongText(context, size) };
+/**
+ * For a prompt that fills the context alone.
+ *
+ * @param tokens the size of the prompt, or an estimate of it
+ * @param size the text of the size
+ */
+export function tooLong(kind: Prompt["kind"], context: number, tokens: number, size = String(tokens)): EngineError {
+  const excess = { tokens: Math.max(tokens, context), most: context - 1 };
+  return { code: "context_length_exceeded", param: paramOf(kind), message: tooLongText(context, size), excess };
 }
 
 export function invalidGrammar(message: string): EngineError {

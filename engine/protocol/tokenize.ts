@@ -7,8 +7,11 @@ export type TokenQuestion = TokenSource & {
 };
 
 export type TokenSource =
-  /** The tokens of a prompt, exactly as of a request with it, refusals included. */
-  | { kind: "prompt"; prompt: Prompt }
+  /**
+   * The tokens of a prompt, exactly as of a request with it, refusals included. `anyLength`: also of a prompt that is too
+   * long for the context, while its text is not too long to be tokenized.
+   */
+  | { kind: "prompt"; prompt: Prompt; anyLength?: boolean }
   /** Of a plain text: `opening` adds the token that begins texts, `special` turns control tokens' texts into these tokens. */
   | { kind: "text"; text: string; opening: boolean; special: boolean }
   /** Given tokens, all of the model's vocabulary. */

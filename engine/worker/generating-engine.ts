@@ -62,7 +62,7 @@ export class GeneratingEngine implements LoadedModel {
     const { objectives, limits } = scheduling;
     this.#scheduling = scheduling;
     library.quiet();
-    const prompt = (asked: Prompt, owner: TextOwner) => this.#promptTokens(asked, owner);
+    const prompt = (asked: Prompt, owner: TextOwner, anyLength: boolean) => this.#promptTokens(asked, owner, anyLength);
     this.#questions = new TokenQuestions({ vocabulary, tokenizer, prompt, post });
 
     this.#steps = new StepLoop({
@@ -147,10 +147,11 @@ export class GeneratingEngine implements LoadedModel {
   }
 
   /** @throws RequestRefusal where a request with this prompt would be refused */
-  async #promptTokens(prompt: Prompt, owner: TextOwner): Promise<number[] | null> {
+  async #promptTokens(prompt: Prompt, owner: TextOwner, anyLength: boolean): Promise<number[] | null> {
     const built = await this.#prompts.build(prompt, owner);
     const refusal = built === null ? null : this.#refusal(built.tokens, prompt.kind);
-    if (refusal !== null) throw new RequestRefusal(refusal);
+    if (refusal !== null && !(anyLength && refusal.code === "context_length_exceeded"))
+      throw new RequestRefusal(refusal);
     return built?.tokens ?? null;
   }
 

@@ -1,4 +1,7 @@
 import { z } from "zod";
+import { anthropicError } from "../anthropic/error.ts";
+import { message, messageEvent } from "../anthropic/message.ts";
+import { countTokensRequest, messagesRequest, tokenCount } from "../anthropic/messages.ts";
 import { errorResponse } from "../error-response.ts";
 import { chatChunk, chatRequest, chatResponse } from "../generation/chat.ts";
 import { completionChunk, completionRequest, completionResponse } from "../generation/completions.ts";
@@ -72,6 +75,8 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       ChatCompletionRequest: chatRequest(limits),
       CompletionRequest: completionRequest(limits),
       InfillRequest: infillRequest(limits),
+      MessagesRequest: messagesRequest(limits),
+      CountTokensRequest: countTokensRequest(limits),
       TokenizeRequest: tokenizeRequest(limits),
       DetokenizeRequest: detokenizeRequest(limits),
       EmbeddingsRequest: embeddingsRequest(limits),
@@ -104,6 +109,10 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       CompletionChunk: completionChunk,
       Infill: infillResponse,
       InfillEvent: infillEvent,
+      Message: message,
+      MessageEvent: messageEvent,
+      TokenCount: tokenCount,
+      AnthropicError: anthropicError,
       DryRun: dryRunResponse,
       Tokens: tokenizeResponse,
       Detokenized: detokenizeResponse,

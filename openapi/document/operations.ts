@@ -2,6 +2,7 @@ import { readinessQuery } from "../resources/health.ts";
 import { batchOperations } from "./batch-operations.ts";
 import { fileOperations } from "./file-operations.ts";
 import { keyOperations } from "./key-operations.ts";
+import { messageOperations } from "./message-operations.ts";
 import { modelFileOperations } from "./model-file-operations.ts";
 import { ollamaOperations } from "./ollama-operations.ts";
 import type { Operation } from "./operation.ts";
@@ -60,6 +61,7 @@ export const operations: readonly Operation[] = [
     stream: "InfillEvent",
     failures: generationFailures,
   },
+  ...messageOperations,
   ...["/v1", ""].flatMap(tokenOperations),
   {
     method: "post",

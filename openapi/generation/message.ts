@@ -12,7 +12,15 @@ const MAX_NAME_LENGTH = 256;
 
 const name = z.string().max(MAX_NAME_LENGTH).nullish();
 
-export const FOREIGN_PART_TYPES = ["image_url", "input_audio", "file", "video_url", "audio_url", "file_url"] as const;
+export const FOREIGN_PART_TYPES = [
+  "image",
+  "image_url",
+  "input_audio",
+  "file",
+  "video_url",
+  "audio_url",
+  "file_url",
+] as const;
 
 /** Content parts of OpenAI's API that are not supported: refused by name, and no URL is fetched. */
 const foreignPart = z

@@ -19,6 +19,14 @@ const stopString = z.string().min(1).max(MAX_STOP_LENGTH);
 
 export const tokenBudget = z.int().min(1).max(INT32_MAX);
 
+export const seedField = z
+  .number()
+  .min(-(2 ** 63))
+  .max(2 ** 63)
+  .refine(Number.isInteger, { error: "expected an integer" })
+  .meta({ type: "integer" })
+  .nullish();
+
 const streamOptions = z.object({
   include_usage: z
     .boolean()
@@ -41,14 +49,9 @@ export function samplingFields(limits: RequestLimits) {
       .describe("Texts that end a choice; the text of the choice ends before them."),
     stream: z.boolean().nullish(),
     stream_options: streamOptions.nullish().describe("Only with `stream: true`."),
-    seed: z
-      .number()
-      .min(-(2 ** 63))
-      .max(2 ** 63)
-      .refine(Number.isInteger, { error: "expected an integer" })
-      .meta({ type: "integer" })
-      .nullish()
-      .describe("Equal seeds give equal results while system_fingerprint is equal. Choice i uses seed + i."),
+    seed: seedField.describe(
+      "Equal seeds give equal results while system_fingerprint is equal. Choice i uses seed + i.",
+    ),
     frequency_penalty: z.number().min(-2).max(2).nullish().describe(GENERATED_ONLY),
     presence_penalty: z.number().min(-2).max(2).nullish().describe(GENERATED_ONLY),
     logit_bias: boundedMap(z.string().regex(/^\d{1,10}$/), z.number().min(-100).max(100), MAX_BIASES)

@@ -6,8 +6,9 @@ import { anyObject } from "../any-object.ts";
 import { boundedList } from "../bounded-schema.ts";
 import type { Refusal } from "../refused-fields.ts";
 
-const MAX_TOOLS = 128;
-const MAX_DESCRIPTION = 65_536;
+/** Most tools of a request. */
+export const MAX_TOOLS = 128;
+export const MAX_DESCRIPTION = 65_536;
 /** Most characters of all tools of a request as JSON, which go to the engine: 128 of 8 KiB, more than any context holds. */
 export const MOST_TOOLS_CHARACTERS = 1024 * 1024;
 /** Most members of all their objects: 128 tools of 85 properties with type and description. Each takes a microsecond in the engine. */
@@ -67,7 +68,7 @@ export const toolFields = {
   // Each strict schema becomes a grammar: the bound on one schema holds for all those of a request together.
   tools: z
     .preprocess((value, context) => {
-      const message = tooLong(value);
+      const message = tooLong(value, strictSchemas);
       if (message !== null) context.issues.push({ code: "custom", input: value, message, continue: false });
       return value;
     }, tools)
@@ -82,8 +83,12 @@ export const toolFields = {
   parallel_tool_calls: z.boolean().nullish().describe("`false`: at most one tool call per answer. Default true."),
 };
 
-/** The bound on all tools together that they exceed, as text; null for none. */
-function tooLong(value: unknown): string | null {
+/**
+ * The bound on all tools together that they exceed, as text; null for none.
+ *
+ * @param strictSchemas the schemas of the strict tools among them
+ */
+export function tooLong(value: unknown, strictSchemas: (tools: unknown[]) => unknown[]): string | null {
   if (!Array.isArray(value) || value.length > MAX_TOOLS) return null;
   if (isLongerThan(value, MOST_TOOLS_CHARACTERS))
     return `they have more than ${MOST_TOOLS_CHARACTERS} characters of JSON together`;

@@ -33,7 +33,7 @@ export async function embedLine(
     case "cancelled":
       return { how: "stopped" };
     case "error":
-      return failedLine(outcome.error, facts.fingerprint, withOthers);
+      return failedLine(outcome.error, "/v1/embeddings", facts.fingerprint, withOthers);
     case "ok": {
       const { vectors, promptTokens } = outcome;
       const body = await request.write(model.id, vectors, promptTokens);

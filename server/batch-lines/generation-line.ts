@@ -37,7 +37,7 @@ export async function generateLine(
   const { endpoint } = dialect;
   const model = ready.model.id;
   const identity = {
-    id: `${dialect.idPrefix}-${randomId()}`,
+    id: dialect.idPrefix + randomId(),
     created: epochSeconds(clock),
     model,
     tier: "default" as const,
@@ -62,7 +62,7 @@ export async function generateLine(
     case "cancelled":
       return { how: "stopped" };
     case "error":
-      return failedLine(outcome.error, ready.facts.fingerprint, withOthers);
+      return failedLine(outcome.error, endpoint, ready.facts.fingerprint, withOthers);
     case "ok": {
       const caller = { owner, key: null };
       await request.keep?.({ identity, choices: sink.choices, end: outcome, caller, requestId: null });

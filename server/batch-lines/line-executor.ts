@@ -3,6 +3,7 @@ import { ApiError } from "../../openapi/api-error.ts";
 import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
 import { ModelLoad } from "../admission/model-load.ts";
 import type { ReadyModel } from "../admission/ready-model.ts";
+import { messagesDialect } from "../dialects/anthropic/messages.ts";
 import { chatDialect } from "../dialects/chat.ts";
 import { completionDialect } from "../dialects/completions.ts";
 import { embeddingsReader } from "../dialects/embeddings.ts";
@@ -30,6 +31,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
   const readers: Record<BatchEndpoint, Reader> = {
     "/v1/chat/completions": generation(chatDialect(deps.limits, deps.completions)),
     "/v1/completions": generation(completionDialect(deps.limits)),
+    "/v1/messages": generation(messagesDialect(deps.limits)),
     "/v1/embeddings": (body) => {
       const request = readInput(body);
       return (ready, line) => embedLine(deps, request, ready, line);
@@ -50,7 +52,9 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
     } catch (error) {
       if (signal.aborted) return { how: "stopped" };
       if (error instanceof ApiError && error.status === 503) return { how: "passing", reason: error.message };
-      if (error instanceof ApiError) return refusedLine(error, deps.models.get(id)?.engine.facts?.fingerprint ?? "");
+      if (error instanceof ApiError) {
+        return refusedLine(error, endpoint, deps.models.get(id)?.engine.facts?.fingerprint ?? "");
+      }
       return { how: "fault", reason: error instanceof Error ? error.message : String(error) };
     }
   };

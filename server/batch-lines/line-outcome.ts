@@ -1,6 +1,8 @@
 import type { Executed } from "../../batch/lines/line-execution.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
+import type { InferencePath } from "../../openapi/inference-path.ts";
 import type { ModelLoad } from "../admission/model-load.ts";
+import { pathErrors } from "../http/error-format.ts";
 
 /** A batch line in the engine. */
 interface LineWork<Outcome> {
@@ -53,13 +55,14 @@ export function timedOutLine(timeoutMs: number): Executed {
 }
 
 /** The outcome of a line whose engine failed. */
-export function failedLine(error: ApiError, version: string, withOthers: boolean): Executed {
+export function failedLine(error: ApiError, endpoint: InferencePath, version: string, withOthers: boolean): Executed {
   if (DEATHS.includes(error.code ?? "")) return { how: "engine_died", reason: error.message, withOthers };
-  return refusedLine(error, version);
+  return refusedLine(error, endpoint, version);
 }
 
-/** A fault of the request is its answer; a line with a temporary error runs again. */
-export function refusedLine(error: ApiError, version: string): Executed {
+/** A fault of the request is its answer, in the shape of its endpoint; a line with a temporary error runs again. */
+export function refusedLine(error: ApiError, endpoint: InferencePath, version: string): Executed {
   if (error.status === 429 || error.status === 503) return { how: "passing", reason: error.message };
-  return { how: "answered", statusCode: error.status, body: JSON.stringify(error.body), usage: null, version };
+  const { status, body } = pathErrors(endpoint).written(error, "");
+  return { how: "answered", statusCode: status, body: JSON.stringify(body), usage: null, version };
 }

@@ -16,7 +16,7 @@ import { type CompletionStore, completionKeeper } from "./chat-storage.ts";
 
 /** POST /v1/chat/completions. */
 export function chatDialect(limits: RequestLimits, completions: CompletionStore): Dialect {
-  return { endpoint: "/v1/chat/completions", idPrefix: "chatcmpl", read: chatReader(limits, completions) };
+  return { endpoint: "/v1/chat/completions", idPrefix: "chatcmpl-", read: chatReader(limits, completions) };
 }
 
 /** Reads bodies of chat completions; `completions` null for those of which only the prompt is used. */

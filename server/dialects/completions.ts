@@ -14,7 +14,7 @@ import { CompletionChunks, textCompletion } from "./completion-response.ts";
 
 /** POST /v1/completions. */
 export function completionDialect(limits: RequestLimits): Dialect {
-  return { endpoint: "/v1/completions", idPrefix: "cmpl", read: completionReader(limits) };
+  return { endpoint: "/v1/completions", idPrefix: "cmpl-", read: completionReader(limits) };
 }
 
 function completionReader(limits: RequestLimits): (body: unknown) => GenerationRequest {

@@ -23,7 +23,7 @@ const BYTES_PER_TOKEN = 16;
 const LEAST_BOUND = 1024 * 1024;
 
 /** A valid body: the question to the engine, and the writer of its answer as JSON. */
-interface TokenRequest {
+export interface TokenRequest {
   model: string | null;
   /** Its fields that were accepted and not used. */
   ignored: readonly string[];

@@ -16,7 +16,7 @@ import { checkTokens } from "./token-id-check.ts";
 /** The parser of one API. It returns the writers of the answer along with the request. */
 export interface Dialect {
   readonly endpoint: GenerationPath;
-  /** The prefix of the ids of answers. */
+  /** The prefix of the ids of answers, with its divider. */
   readonly idPrefix: string;
   /** Throws the ApiError of an invalid body. */
   read(body: unknown): GenerationRequest;

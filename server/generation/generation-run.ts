@@ -59,7 +59,7 @@ export class GenerationRun implements InferenceRun {
     this.#ready = ready;
     this.#endpoint = endpoint;
     this.#identity = {
-      id: `${idPrefix}-${deps.randomId()}`,
+      id: idPrefix + deps.randomId(),
       created: epochSeconds(deps.clock),
       model: ready.model.id,
       tier: request.tier,
@@ -117,9 +117,9 @@ export class GenerationRun implements InferenceRun {
     return { sink, send: () => sink.kept };
   }
 
-  #streamSink({ req, res }: Exchange, firstContent: () => void): StreamSink {
+  #streamSink({ req, res, id }: Exchange, firstContent: () => void): StreamSink {
     const { streamBuffer, stallMs } = this.#deps.options;
-    const format = this.#request.chunks(this.#identity);
+    const format = this.#request.chunks(this.#identity, id);
     const options = { type: format.type, buffer: streamBuffer, stallMs };
     const stream = new EventStream(res, options, () => stampProcessingTime(req, res), firstContent);
     return new StreamSink(stream, format);

@@ -22,7 +22,8 @@ export interface GenerationRequest {
   ignored: readonly string[];
   /** Throws the ApiError of a request that the model does not support. Absent where every model that generates does. */
   checkModel?(facts: ModelFacts): void;
-  chunks(identity: AnswerIdentity): StreamFormat;
+  /** `requestId` is the id of the HTTP request, for errors. */
+  chunks(identity: AnswerIdentity, requestId: string): StreamFormat;
   whole(identity: AnswerIdentity, choices: readonly WholeChoice[], end: AnswerEnd): object;
   /**
    * Stores a complete answer: its last byte is sent, and its batch line ends, after that. Throws the ApiError of an answer

@@ -1,18 +1,23 @@
 import type { Asked } from "../../engine/engine.ts";
+import type { Prompt } from "../../engine/protocol/prompt.ts";
 import type { ToolChoice } from "../grammar/tool-choice.ts";
 import type { GenerationRequest } from "./request.ts";
 import type { Turn } from "./turn.ts";
 
 /** The part of a request that follows from its turn. */
 export function turnRequest(turn: Turn): Pick<GenerationRequest, "tier" | "submissions" | "toolChoice"> {
-  const { messages, tools, form, thinking, variables, settings } = turn;
+  const { form, settings } = turn;
   const submission: Asked = {
     ...settings,
-    prompt: { kind: "chat", messages, variables, thinking, tools },
+    prompt: turnPrompt(turn),
     grammar: form === null ? null : { gbnf: form.gbnf, triggers: null },
     echo: false,
   };
   return { tier: settings.tier, submissions: [submission], toolChoice: toolChoice(turn) };
+}
+
+export function turnPrompt({ messages, variables, thinking, tools, answerStart }: Omit<Turn, "settings">): Prompt {
+  return { kind: "chat", messages, variables, thinking, tools, ...(answerStart !== undefined && { answerStart }) };
 }
 
 /** Null where no tool is offered. */

@@ -23,6 +23,8 @@ export interface Turn {
    * one before. A turn that may not call any has none, since models call the tools of their prompt.
    */
   tools: FunctionTool[];
+  /** Beginning of the answer, which the model continues and does not repeat. Absent where the model writes all of it. */
+  answerStart?: string;
   toolUse: ToolUse;
   /** Null: any text. */
   form: AnswerForm | null;

@@ -65,8 +65,19 @@ function isOwn(origin: string, host: string | undefined): boolean {
 
 /** Headers of answers that pages may read. */
 const EXPOSED = [
-  ...["x-request-id", "openai-processing-ms", "openai-version", "retry-after", "retry-after-ms", "location"],
+  ...[
+    "x-request-id",
+    "request-id",
+    "openai-processing-ms",
+    "openai-version",
+    "retry-after",
+    "retry-after-ms",
+    "location",
+  ],
   ...["limit", "remaining", "reset"].flatMap((of) => [`x-ratelimit-${of}-requests`, `x-ratelimit-${of}-tokens`]),
+  ...["requests", "tokens"].flatMap((unit) =>
+    ["limit", "remaining", "reset"].map((of) => `anthropic-ratelimit-${unit}-${of}`),
+  ),
   ...["preference-applied", "x-nightshift-budget-warning", "x-nightshift-ignored"],
   ...["x-nightshift-next-page", "x-should-retry", "content-range"],
 ].join(", ");

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { anthropicErrorBody, anthropicStatus } from "../../openapi/anthropic/error.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
 
 /** The form of the errors of an API. */
@@ -11,8 +12,15 @@ const OPENAI: ErrorFormat = { written: (error) => ({ status: error.status, body:
 
 const OLLAMA: ErrorFormat = { written: ({ status, message }) => ({ status, body: { error: message } }) };
 
+const ANTHROPIC: ErrorFormat = {
+  written: (error, requestId) => ({ status: anthropicStatus(error), body: anthropicErrorBody(error, requestId) }),
+};
+
 /** The paths whose errors have another form than OpenAI's. */
-const FORMATS: readonly { paths: RegExp; format: ErrorFormat }[] = [{ paths: /^\/api\//, format: OLLAMA }];
+const FORMATS: readonly { paths: RegExp; format: ErrorFormat }[] = [
+  { paths: /^\/api\//, format: OLLAMA },
+  { paths: /^\/v1\/messages(?:\/|$)/, format: ANTHROPIC },
+];
 
 /** The form of the errors of a path, which may have a query. */
 export function pathErrors(url: string): ErrorFormat {
@@ -22,5 +30,10 @@ export function pathErrors(url: string): ErrorFormat {
 
 /** The form of the errors of a request. */
 export function requestErrors(req: IncomingMessage): ErrorFormat {
-  return pathErrors(req.url ?? "/");
+  return isOfAnthropic(req) ? ANTHROPIC : pathErrors(req.url ?? "/");
+}
+
+/** True for a request of an Anthropic client: these send their version to every path. */
+export function isOfAnthropic({ url = "/", headers }: IncomingMessage): boolean {
+  return headers["anthropic-version"] !== undefined || pathErrors(url) === ANTHROPIC;
 }

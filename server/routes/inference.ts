@@ -2,6 +2,8 @@ import type { RequestHandler } from "express";
 import { RateLimits } from "../../ledger/rate-limits.ts";
 import { Admission, type AdmissionDeps } from "../admission/admission.ts";
 import { UsageLimits, type UsageLimitsDeps } from "../admission/usage-limits.ts";
+import { countTokensReader } from "../dialects/anthropic/count-tokens.ts";
+import { messagesDialect } from "../dialects/anthropic/messages.ts";
 import { chatDialect } from "../dialects/chat.ts";
 import type { CompletionStore } from "../dialects/chat-storage.ts";
 import { completionDialect } from "../dialects/completions.ts";
@@ -54,6 +56,8 @@ export function inferenceRoutes(parts: InferenceRouteParts): Routes {
     "/v1/chat/completions": post(new GenerationEndpoint(chatDialect(options.limits, completions), deps)),
     "/v1/completions": post(new GenerationEndpoint(completionDialect(options.limits), deps)),
     "/infill": post(new GenerationEndpoint(infillDialect(options.limits), deps)),
+    "/v1/messages": post(new GenerationEndpoint(messagesDialect(options.limits), deps)),
+    "/v1/messages/count_tokens": post(new TokenEndpoint(countTokensReader(options.limits), grammars)),
     "/v1/embeddings": post(new VectorEndpoint("/v1/embeddings", embeddingsReader(options.limits), deps)),
     "/v1/rerank": post(new VectorEndpoint("/v1/rerank", rerankReader(options.limits), deps)),
     "/v1/tokenize": tokenize,

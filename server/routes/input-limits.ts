@@ -73,9 +73,18 @@ const NO_BODY: InputLimits = {
   countsAgainst: "the connection",
 };
 
+const MESSAGE_ITEMS =
+  `${count(MAX_ALL_PARTS)} blocks of all together, 128 tools of ${count(MOST_TOOLS_CHARACTERS)} characters and ` +
+  `${count(MOST_TOOLS_MEMBERS)} members together, schemas of ${count(MOST_SCHEMA_CHARACTERS)} characters`;
+
 const BODIES: Readonly<Record<string, InputLimits>> = {
   "post /v1/chat/completions": prompt(
     `${count(messages)} messages of 1,024 parts and 128 calls, ${count(MAX_ALL_PARTS)} of both together, 128 tools of ${count(MOST_TOOLS_CHARACTERS)} characters and ${count(MOST_TOOLS_MEMBERS)} members together, ${choices} choices, schemas of ${count(MOST_SCHEMA_CHARACTERS)} characters`,
+  ),
+  "post /v1/messages": prompt(`${count(messages)} messages, ${MESSAGE_ITEMS}`),
+  "post /v1/messages/count_tokens": prompt(
+    `${count(messages)} messages, ${MESSAGE_ITEMS}`,
+    "requests of the key, its owner's part of the queue",
   ),
   "post /v1/completions": prompt(`${prompts} prompts of ${count(promptTokens)} tokens, ${choices} choices each`),
   "post /infill": prompt(`a prefix, a suffix, ${MOST_INFILL_FILES} other files`),

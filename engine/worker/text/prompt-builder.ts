@@ -1,4 +1,4 @@
-import type { InfillPrompt, Prompt } from "../../protocol/prompt.ts";
+import { CHARS_PER_TOKEN, type InfillPrompt, type Prompt } from "../../protocol/prompt.ts";
 import { noInfill, RequestRefusal, tooLong } from "../../protocol/request-refusal.ts";
 import type { Vocabulary } from "../native/vocabulary.ts";
 import { infillParts } from "./infill-parts.ts";
@@ -20,7 +20,7 @@ export interface BuiltPrompt {
 export interface PromptBuilderParts {
   vocabulary: Pick<Vocabulary, "addBos" | "bos" | "infill" | "piece">;
   tokenizer: Pick<Tokenizer, "tokens" | "mostBytes">;
-  template: Pick<ChatTemplate, "thinking">;
+  template: Pick<ChatTemplate, "thinking" | "continued">;
   renderer: Pick<Renderer, "render">;
   /** The longest request in tokens. */
   context: number;
@@ -60,8 +60,10 @@ export class PromptBuilder {
     const chat = { messages, tools, variables: { ...variables, ...prompt.variables } };
     const rendered = await renderer.render(chat, now(), owner);
     if (rendered === null || !owner.isWanted()) return null;
-    const { startsInReasoning, startsWithBos } = rendered;
-    const parts = rendered.pieces.map(({ text, literal }) => ({ text, special: !literal }));
+    const { answerStart } = prompt;
+    const { pieces, startsInReasoning, startsWithBos } =
+      answerStart === undefined ? rendered : template.continued(rendered, answerStart);
+    const parts = pieces.map(({ text, literal }) => ({ text, special: !literal }));
     const tokens = await this.#tokens(prompt.kind, startsWithBos ? parts : [...opening, ...parts], owner);
     return tokens === null ? null : { tokens, opening: 0, startsInReasoning, thoughtBudget: budget };
   }
@@ -98,7 +100,8 @@ export class PromptBuilder {
     const { context, tokenizer } = this.#parts;
     const bytes = parts.filter(isText).reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
     if (bytes <= tokenizer.mostBytes(context)) return;
-    throw new RequestRefusal(tooLong(kind, context, `${bytes} bytes, which are more than that`));
+    const size = `${bytes} bytes, which are more than that`;
+    throw new RequestRefusal(tooLong(kind, context, Math.ceil(bytes / CHARS_PER_TOKEN), size));
   }
 
   /** The tokens of texts and the given tokens, one after the other; null when the request is cancelled meanwhile. */

@@ -107,7 +107,7 @@ export class Renderer {
     const { context } = this.#parts;
     const { length } = reply.packed.ends;
     if (length <= Math.max(LEAST_PIECES, context)) return unpacked(reply.packed);
-    throw new RequestRefusal(tooLong("chat", context, `${length} or more`));
+    throw new RequestRefusal(tooLong("chat", context, length, `${length} or more`));
   }
 }
 

@@ -15,7 +15,7 @@ export interface TokenQuestionsParts {
   vocabulary: Pick<Vocabulary, "addBos" | "bos" | "bytes">;
   tokenizer: Pick<Tokenizer, "tokens">;
   /** The tokens of a prompt; null when the question is cancelled meanwhile. @throws RequestRefusal */
-  prompt: (prompt: Prompt, owner: TextOwner) => Promise<ArrayLike<number> | null>;
+  prompt: (prompt: Prompt, owner: TextOwner, anyLength: boolean) => Promise<ArrayLike<number> | null>;
   post: (message: FromEngine) => void;
 }
 
@@ -57,7 +57,7 @@ export class TokenQuestions {
   async #tokens(question: TokenQuestion, owner: TextOwner): Promise<Int32Array | null> {
     if (question.kind === "tokens") return Int32Array.from(question.tokens);
     if (question.kind === "prompt") {
-      const tokens = await this.#parts.prompt(question.prompt, owner);
+      const tokens = await this.#parts.prompt(question.prompt, owner, question.anyLength ?? false);
       return tokens === null ? null : Int32Array.from(tokens);
     }
     const lists = await this.#parts.tokenizer.tokens([question], owner);

@@ -15,7 +15,7 @@ const UNNAMED_FILE = "tmp";
 
 /** POST /infill of llama-server. */
 export function infillDialect(limits: RequestLimits): Dialect {
-  return { endpoint: "/infill", idPrefix: "infill", read: infillReader(limits) };
+  return { endpoint: "/infill", idPrefix: "infill-", read: infillReader(limits) };
 }
 
 function infillReader(limits: RequestLimits): (body: unknown) => GenerationRequest {

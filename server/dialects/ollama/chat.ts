@@ -13,7 +13,7 @@ import { checkThinking, ignoredOptions, ollamaForm, ollamaSettings, ollamaThinki
 
 /** POST /api/chat. */
 export function ollamaChatDialect(limits: RequestLimits): Dialect {
-  return { endpoint: "/api/chat", idPrefix: "ollama", read: ollamaChatReader(limits) };
+  return { endpoint: "/api/chat", idPrefix: "ollama-", read: ollamaChatReader(limits) };
 }
 
 function ollamaChatReader(limits: RequestLimits): (body: unknown) => GenerationRequest {

@@ -14,7 +14,7 @@ import { checkThinking, ignoredOptions, ollamaForm, ollamaSettings, ollamaThinki
 
 /** POST /api/generate. */
 export function ollamaGenerateDialect(limits: RequestLimits): Dialect {
-  return { endpoint: "/api/generate", idPrefix: "ollama", read: ollamaGenerateReader(limits) };
+  return { endpoint: "/api/generate", idPrefix: "ollama-", read: ollamaGenerateReader(limits) };
 }
 
 function ollamaGenerateReader(limits: RequestLimits): (body: unknown) => GenerationRequest {

@@ -26,6 +26,8 @@ export function requestContext(clock: Clock, randomId: () => string, bodies: Bod
     const id = typeof wished === "string" && SAFE_ID.test(wished) ? wished : `req_${randomId()}`;
     contexts.set(req, { id, arrivedAt, clock, bodies });
     res.setHeader("x-request-id", id);
+    // The name that Anthropic's clients read.
+    res.setHeader("request-id", id);
     res.setHeader("openai-version", "2020-10-01");
     // Answers contain prompts and results: no cache may keep them, and no browser may guess their type.
     res.setHeader("cache-control", "no-store");

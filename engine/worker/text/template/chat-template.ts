@@ -173,6 +173,20 @@ export class ChatTemplate {
   }
 
   /**
+   * A prompt with the beginning of its answer.
+   *
+   * @throws TemplateError where more than the generation prompt precedes the text of an answer
+   */
+  continued({ pieces, ...rest }: RenderedPrompt, answerStart: string): RenderedPrompt {
+    if (rest.startsInReasoning || this.toolFormat.answer !== undefined) {
+      const message =
+        "The model cannot continue an answer, since its answers begin with reasoning or a header: end the messages with one of the user.";
+      throw new TemplateError("invalid_value", "messages", message);
+    }
+    return { ...rest, pieces: [...pieces, { text: answerStart, literal: true }] };
+  }
+
+  /**
    * The messages and tools in the form that the template accepts.
    *
    * @throws TemplateError

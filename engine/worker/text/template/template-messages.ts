@@ -22,6 +22,7 @@ export type TemplateMessage = Record<string, unknown> & { role: string };
  * - `developer` becomes `system` where the template has no such role, and `function` becomes `tool`;
  * - where it does not render calls, or tools that are offered, these become text (tool-prompt.ts); `example` is a call in
  *   the form in which it renders calls;
+ * - where it takes system messages at the beginning alone, later ones become user messages;
  * - where the template has no system role, these messages' text goes before the first user message's;
  * - where it accepts one call a message, each call has its own message, with its result;
  * - fields without a value are left out, since templates ask `'tool_calls' in message`;
@@ -38,6 +39,7 @@ export function templateMessages(
 ): TemplateMessage[] {
   checkArguments(messages, traits);
   let shaped = withNames(messages.map((message) => withKnownRole(message, traits)));
+  if (!traits.laterSystem) shaped = withoutLaterSystem(shaped);
   const instructed = tools.length > 0 && !traits.tools;
   // Calls in the history have the form that the instructions ask for.
   if (!traits.calls || (instructed && example === undefined)) shaped = withCallsAsText(shaped);
@@ -134,6 +136,23 @@ function jsonOrText(content: unknown): unknown {
   } catch {
     return content;
   }
+}
+
+/** Templates that refuse later system messages also refuse neighbours of one role. */
+function withoutLaterSystem(messages: ChatMessage[]): ChatMessage[] {
+  const begin = messages.findIndex(({ role }) => role !== "system");
+  if (begin === -1 || !messages.some(({ role }, index) => index > begin && role === "system")) return messages;
+  const result = messages.slice(0, begin);
+  let wasRule = false;
+  for (const message of messages.slice(begin)) {
+    const isRule = message.role === "system";
+    const last = result.at(-1);
+    if (last?.role === "user" && (isRule || (wasRule && message.role === "user"))) {
+      result[result.length - 1] = { ...last, content: [last.content ?? "", message.content ?? ""].join("\n\n") };
+    } else result.push(isRule ? { ...message, role: "user" } : message);
+    wasRule = isRule;
+  }
+  return result;
 }
 
 function withoutSystem(messages: ChatMessage[]): ChatMessage[] {

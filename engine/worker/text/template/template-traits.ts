@@ -11,6 +11,8 @@ import type { ToolFields } from "./tool-prompt.ts";
 export interface TemplateTraits {
   /** False: it refuses or drops system messages (Gemma, early Mistral). */
   system: boolean;
+  /** True when it renders a system message behind a question too. */
+  laterSystem: boolean;
   developer: boolean;
   /** True when it renders tools, as JSON text, from a variable `functions`. */
   functions: boolean;
@@ -68,6 +70,7 @@ const BARE_TOOL = tool({ type: "string" });
 /** Mistral's templates refuse an id that is not nine letters or digits long. */
 const SHORT_ID = "call00001";
 const SYSTEM = { role: "system", content: "zebra-rule" };
+const LATER_SYSTEM = { role: "system", content: "zebra-later-rule" };
 const DEVELOPER = { role: "developer", content: "zebra-developer" };
 const THOUGHT = "zebra-thought";
 const SAID = "zebra-said";
@@ -156,6 +159,10 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
   });
   return {
     system: shows([SYSTEM, QUESTION], [SYSTEM.content]) || !shows([QUESTION], []),
+    laterSystem: shows(
+      [SYSTEM, QUESTION, LATER_SYSTEM],
+      [SYSTEM, QUESTION, LATER_SYSTEM].map(({ content }) => content),
+    ),
     developer: template.source.includes("developer") && shows([DEVELOPER, QUESTION], [DEVELOPER.content]),
     noTools,
     tools: described,

@@ -84,20 +84,41 @@ export class RateLimits {
   }
 
   /** Rate limit headers in OpenAI's form for a response at this moment; a limit that is not set has none. */
-  headers({ id, limits }: Key, model: string): Record<string, string> {
-    const buckets = this.#buckets.get(`${id} ${model}`);
+  headers(key: Key, model: string): Record<string, string> {
     const headers: Record<string, string> = {};
-    const now = this.#now();
-    const add = (unit: "requests" | "tokens", limit: number | null) => {
-      if (limit === null) return;
-      const bucket = buckets?.[unit] ?? new TokenBucket();
+    for (const { unit, limit, remaining, resetMs } of this.#states(key, model)) {
       headers[`x-ratelimit-limit-${unit}`] = String(limit);
-      headers[`x-ratelimit-remaining-${unit}`] = String(bucket.remaining(limit, now));
-      headers[`x-ratelimit-reset-${unit}`] = goDuration(bucket.resetMs(limit, now));
-    };
-    add("requests", limits.requestsPerMinute);
-    add("tokens", limits.tokensPerMinute);
+      headers[`x-ratelimit-remaining-${unit}`] = String(remaining);
+      headers[`x-ratelimit-reset-${unit}`] = goDuration(resetMs);
+    }
     return headers;
+  }
+
+  /**
+   * The same in Anthropic's form, where a limit resets at a point in time.
+   *
+   * @param epochMs the time in milliseconds since 1970
+   */
+  anthropicHeaders(key: Key, model: string, epochMs: number): Record<string, string> {
+    const headers: Record<string, string> = {};
+    for (const { unit, limit, remaining, resetMs } of this.#states(key, model)) {
+      headers[`anthropic-ratelimit-${unit}-limit`] = String(limit);
+      headers[`anthropic-ratelimit-${unit}-remaining`] = String(remaining);
+      headers[`anthropic-ratelimit-${unit}-reset`] = new Date(epochMs + resetMs).toISOString();
+    }
+    return headers;
+  }
+
+  /** The limits that are set, at this moment. */
+  #states({ id, limits }: Key, model: string) {
+    const buckets = this.#buckets.get(`${id} ${model}`);
+    const now = this.#now();
+    const state = (unit: "requests" | "tokens", limit: number | null) => {
+      if (limit === null) return [];
+      const bucket = buckets?.[unit] ?? new TokenBucket();
+      return [{ unit, limit, remaining: bucket.remaining(limit, now), resetMs: bucket.resetMs(limit, now) }];
+    };
+    return [...state("requests", limits.requestsPerMinute), ...state("tokens", limits.tokensPerMinute)];
   }
 
   #leave(id: string): void {

@@ -10,6 +10,7 @@ import { epochSeconds } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import { dayOf } from "../../platform/utc-day.ts";
 import type { Store } from "../../store/store.ts";
+import { isOfAnthropic } from "../http/error-format.ts";
 import { fromStore } from "../http/store-error-response.ts";
 import type { LimitMetrics } from "../metrics/limit-metrics.ts";
 import { Overload } from "./overload.ts";
@@ -68,8 +69,15 @@ export class UsageLimits {
       if (error instanceof RateLimited) limitMetrics.refused(estimate.model, error.limit);
       throw error;
     } finally {
-      for (const [name, value] of Object.entries(rateLimits.headers(key, estimate.model))) res.setHeader(name, value);
+      for (const [name, value] of Object.entries(this.#headers(key, estimate.model, res))) res.setHeader(name, value);
     }
+  }
+
+  #headers(key: Key, model: string, { req }: ServerResponse): Record<string, string> {
+    const { rateLimits, clock } = this.#deps;
+    const headers = rateLimits.headers(key, model);
+    if (!isOfAnthropic(req)) return headers;
+    return { ...headers, ...rateLimits.anthropicHeaders(key, model, clock.epochMs()) };
   }
 
   /** Null for a request that costs nothing. */

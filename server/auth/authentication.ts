@@ -44,10 +44,10 @@ export function authentication(
     if (open.has(req.path)) return next();
     const address = addressOf(req);
     try {
-      const secret = secretOf(req);
+      const secrets = secretsOf(req);
       const waitMs = limiter.waitMs(address);
       if (waitMs > 0 && !limiter.hasKeys(address)) throw tooManyFailures(waitMs);
-      const key = await keys.authenticate(secret);
+      const key = await firstKey(keys, secrets);
       if (waitMs > 0 && (key === null || !limiter.hadKey(address, key.id))) throw tooManyFailures(waitMs);
       if (key === null) {
         limiter.failed(address);
@@ -68,17 +68,30 @@ export function authentication(
   };
 }
 
-/** The secret of `Authorization`, else of `x-api-key`. Throws 401 with a message that repeats nothing of the secret. */
-function secretOf(req: IncomingMessage): string {
-  const bearer = only(req, "authorization");
-  if (bearer === null) {
-    const secret = only(req, "x-api-key");
-    if (secret === null) {
-      throw unauthorized("Missing API key: send it in the header Authorization: Bearer <key>, or in x-api-key: <key>.");
-    }
-    return checked(secret, "x-api-key: <key>");
+/** Clients of Anthropic's API may send a key of another service in one of the headers. */
+async function firstKey(
+  keys: AuthenticationDeps["keys"],
+  secrets: readonly string[],
+): ReturnType<AuthenticationDeps["keys"]["authenticate"]> {
+  for (const secret of secrets) {
+    const key = await keys.authenticate(secret);
+    if (key !== null) return key;
   }
-  return checked(/^Bearer +(\S.*)$/i.exec(bearer)?.[1] ?? "", "Authorization: Bearer <key>");
+  return null;
+}
+
+/** The secrets of `Authorization` and `x-api-key`. Throws 401 with a message that repeats nothing of them. */
+function secretsOf(req: IncomingMessage): string[] {
+  const bearer = only(req, "authorization");
+  const secret = only(req, "x-api-key");
+  if (bearer === null && secret === null) {
+    throw unauthorized("Missing API key: send it in the header Authorization: Bearer <key>, or in x-api-key: <key>.");
+  }
+  const sent = bearer === null ? "" : (/^Bearer +(\S.*)$/i.exec(bearer)?.[1] ?? "");
+  return [
+    ...(bearer === null ? [] : [checked(sent, "Authorization: Bearer <key>")]),
+    ...(secret === null ? [] : [checked(secret, "x-api-key: <key>")]),
+  ];
 }
 
 /** The value of the header; null where there is none. Throws 401 for several. */

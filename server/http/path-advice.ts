@@ -1,10 +1,9 @@
 /** Paths below the base URL that exist nowhere else: without /v1, the base URL is wrong. */
-const BELOW_V1 = /^\/(chat\/completions|completions|embeddings|rerank|models|files|uploads|batches)(\/|$)/;
+const BELOW_V1 = /^\/(chat\/completions|completions|embeddings|rerank|messages|models|files|uploads|batches)(\/|$)/;
 
 /** Paths of other APIs. */
 const OTHERS: readonly [RegExp, string][] = [
   [/^(\/v1)?\/(responses|conversations)(\/|$)/, "The Responses API is"],
-  [/^(\/v1)?\/messages(\/|$)/, "Anthropic's Messages API is"],
   [/^(\/v1)?\/(assistants|threads)(\/|$)/, "The Assistants API is"],
   [
     /^(\/v1)?\/(audio|images|videos|moderations|realtime|fine_tuning|vector_stores|evals)(\/|$)/,

@@ -1,4 +1,4 @@
-import type { ModelNames } from "../../engine/model-names.ts";
+import { isPattern, type ModelNames } from "../../engine/model-names.ts";
 import { OptionsError } from "../../platform/options-error.ts";
 import { checkModelName } from "./source/model-name.ts";
 
@@ -10,7 +10,7 @@ export function configuredNames(
   more = false,
 ): ModelNames {
   for (const [name, model] of Object.entries(alias)) {
-    checkModelName(name);
+    checkModelName(isPattern(name) ? name.slice(0, -1) || "*" : name);
     if (served.includes(name))
       throw new OptionsError(`--alias ${name}=${model}: a model has the name '${name}' itself.`);
     if (!served.includes(model) && !more) {

@@ -1,5 +1,5 @@
 import type { Engine } from "../../engine/engine.ts";
-import { type ModelNames, modelNamed, OWN_NAMES } from "../../engine/model-names.ts";
+import { aliased, type ModelNames, modelNamed, OWN_NAMES } from "../../engine/model-names.ts";
 
 export interface ServedModel {
   /** The model's own name; equals engine.model. */
@@ -77,7 +77,7 @@ export class ModelSet {
 
   /** Null where a model or an alias has this name; else resolves when the model was searched for. */
   search(name: string): Promise<void> | null {
-    const id = Object.hasOwn(this.names.aliases, name) ? this.names.aliases[name]! : name;
+    const id = this.#byId.has(name) ? name : (aliased(this.names.aliases, name) ?? name);
     return this.#byId.has(id) ? null : (this.#search?.find(id) ?? null);
   }
 }

@@ -65,9 +65,14 @@ export const OPTIONS = {
   ),
   alias: row<Record<string, string>>(
     "Models",
-    byName("alias=model", "alias=model, such as gpt-4o=demo; in the file a map", z.string().min(1).max(256)),
+    byName(
+      "alias=model",
+      "alias=model, such as gpt-4o=demo or claude-*=demo; in the file a map",
+      z.string().min(1).max(256),
+    ),
     {},
-    "An additional name of a model, in requests. Responses have the model's own name. Repeatable.",
+    "An additional name of a model, in requests; with * at its end, every name that begins so. Responses have the model's own " +
+      "name. Repeatable.",
     "none",
   ),
   unknownModel: row(

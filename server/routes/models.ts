@@ -1,8 +1,15 @@
 import type { RequestHandler } from "express";
+import { isPattern } from "../../engine/model-names.ts";
 import { mayUseModel } from "../../ledger/key.ts";
+import type { ModelInfo } from "../../openapi/anthropic/models.ts";
+import { type AnthropicPage, anthropicPageQuery } from "../../openapi/anthropic/page.ts";
+import { validate } from "../../openapi/generation/validate.ts";
 import type { Model, ModelList } from "../../openapi/resources/models.ts";
 import { findModel } from "../admission/model-lookup.ts";
+import { modelInfo, modelPage } from "../dialects/anthropic/models.ts";
 import { callerOf } from "../http/context/caller.ts";
+import { isOfAnthropic } from "../http/error-format.ts";
+import { readQuery } from "../http/query.ts";
 import { sendJson } from "../http/respond.ts";
 import type { Routes } from "../http/routes.ts";
 import type { ModelSet, ServedModel } from "../models/model-set.ts";
@@ -25,10 +32,13 @@ function listModels(models: ModelSet): RequestHandler {
     const served = models.list().filter(allowed);
     const own = served.map((model) => describe(model, model.id));
     const further = Object.keys(models.names.aliases).flatMap((alias) => {
-      const model = models.get(alias);
+      const model = isPattern(alias) ? undefined : models.get(alias);
       return model !== undefined && allowed(model) ? [describe(model, alias)] : [];
     });
-    const list: ModelList = { object: "list", data: [...own, ...further] };
+    const all = [...own, ...further];
+    const list: ModelList | AnthropicPage<ModelInfo> = isOfAnthropic(req)
+      ? modelPage(all, validate(anthropicPageQuery, readQuery(req)))
+      : { object: "list", data: all };
     sendJson(req, res, 200, JSON.stringify(list));
   };
 }
@@ -42,7 +52,8 @@ function retrieveModel(models: ModelSet): RequestHandler {
     await models.search(name);
     const found = findModel(models, name, callerOf(req));
     const isAlias = Object.hasOwn(models.names.aliases, name);
-    sendJson(req, res, 200, JSON.stringify(describe(found, isAlias ? name : found.id)));
+    const described = describe(found, isAlias ? name : found.id);
+    sendJson(req, res, 200, JSON.stringify(isOfAnthropic(req) ? modelInfo(described) : described));
   };
 }
 

@@ -7,7 +7,7 @@ test.each([
   ["/models/demo", / base URL lacks \/v1/],
   ["/v1/responses", /Responses API is not served/],
   ["/responses/resp_1", /Responses API is not served/],
-  ["/v1/messages", /Anthropic's Messages API is not served/],
+  ["/messages", / base URL lacks \/v1/],
   ["/api/chat", /Ollama's API is not served; --ollama on serves it/],
   ["/v1/assistants", /Assistants API is not served/],
   ["/v1/audio/speech", /part of OpenAI's API is not served/],

@@ -87,3 +87,42 @@ describe("reasoning of an earlier answer", () => {
 test("a message without content has an empty text, not the text of none", () => {
   expect(prompt(CONTENTS, [USER, { role: "assistant", content: null }])).toBe("user:Hi;assistant:;");
 });
+
+describe("a system message behind others", () => {
+  const messages: ChatMessage[] = [
+    { role: "system", content: "rule" },
+    USER,
+    { role: "system", content: "later" },
+    { role: "assistant", content: "Hello" },
+    { role: "system", content: "last" },
+    USER,
+  ];
+
+  test("stays where it is, if the template renders it", () => {
+    expect(prompt(CONTENTS, messages)).toBe("system:rule;user:Hi;system:later;assistant:Hello;system:last;user:Hi;");
+  });
+
+  test("is part of the user's message beside it, if the template refuses it", () => {
+    const source = `{% for message in messages %}{% if message.role == 'system' and not loop.first %}
+{{- raise_exception('only first') }}{% endif %}{% endfor %}${CONTENTS}`;
+    expect(prompt(source, messages)).toBe("system:rule;user:Hi\n\nlater;assistant:Hello;user:last\n\nHi;");
+  });
+});
+
+describe("the beginning of an answer", () => {
+  const continued = (source: string, variables = {}) => {
+    const template = new ChatTemplate(source, CHATML);
+    const { pieces } = template.continued(template.render([USER], variables, NOW), "<|im_end|>Once");
+    return pieces.at(-1);
+  };
+
+  test("follows the prompt as literal text", () => {
+    expect(continued(`${CONTENTS}assistant:`)).toEqual({ text: "<|im_end|>Once", literal: true });
+  });
+
+  test("is refused behind an open reasoning tag alone", () => {
+    const source = `${CONTENTS}{% if enable_thinking %}<think>{% endif %}`;
+    expect(() => continued(source, { enable_thinking: true })).toThrow("cannot continue an answer");
+    expect(continued(source, { enable_thinking: false })).toMatchObject({ literal: true });
+  });
+});

@@ -24,7 +24,7 @@ export const stopReason = z.enum([
 ]);
 export type StopReason = z.infer<typeof stopReason>;
 
-const textBlock = z.object({ type: z.literal("text"), text: z.string(), citations: z.null() });
+const textBlock = z.object({ type: z.literal("text"), text: z.string() });
 const thinkingBlock = z.object({ type: z.literal("thinking"), thinking: z.string(), signature: z.string() });
 const toolUseBlock = z.object({
   type: z.literal("tool_use"),

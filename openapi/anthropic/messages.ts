@@ -30,7 +30,7 @@ const thinking = z
       display,
     }),
     z.object({ type: z.literal("adaptive"), display }),
-    z.object({ type: z.literal("disabled") }),
+    z.object({ type: z.enum(["disabled", "between_tools"]) }).describe("`between_tools` is served as `disabled`."),
   ])
   .nullish()
   .describe(

@@ -11,7 +11,7 @@ const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/, { error: "expected 1
 /** A tool that the client runs, or with another type one that Anthropic describes to its models: those have no schema. */
 const tool = z
   .object({
-    name: toolName,
+    name: toolName.nullish().describe("Required for tools of type `custom`."),
     type: z.string().max(64).nullish().describe("Tools of other types than `custom` are left out of the prompt."),
     description: z.string().max(MAX_DESCRIPTION).nullish(),
     input_schema: anyObject().nullish().describe("JSON schema of the input. Required for tools of type `custom`."),
@@ -23,12 +23,14 @@ const tool = z
   .check((context) => {
     const { value } = context;
     if (!isClientTool(value)) return;
-    if (value.input_schema == null) {
+    const missing = (["name", "input_schema"] as const).find((field) => value[field] == null);
+    if (missing !== undefined) {
       const params = { code: "missing_required_parameter" };
-      context.issues.push({ code: "custom", input: value, path: ["input_schema"], params, message: "Field required" });
+      const message = `Missing required parameter: '${missing}'.`;
+      context.issues.push({ code: "custom", input: value, path: [missing], params, message });
       return;
     }
-    if (value.strict !== true) return;
+    if (value.strict !== true || value.input_schema == null) return;
     try {
       checkSchema(value.input_schema);
     } catch (error) {
@@ -38,10 +40,12 @@ const tool = z
       context.issues.push({ code: "custom", input: value, path, params: { ...params }, message: error.message });
     }
   });
-export type ToolParam = z.infer<typeof tool>;
+type ToolParam = z.infer<typeof tool>;
+export type ClientTool = ToolParam & { name: string };
 
-export function isClientTool({ type }: { type?: string | null }): boolean {
-  return type == null || type === "custom";
+/** True for a valid tool with a schema. */
+export function isClientTool(value: ToolParam): value is ClientTool {
+  return value.type == null || value.type === "custom";
 }
 
 const serial = { disable_parallel_tool_use: z.boolean().nullish().describe("`true`: at most one call per answer.") };
@@ -90,7 +94,7 @@ export function anthropicToolChecks(context: z.core.ParsePayload<ToolBody>): voi
     context.issues.push({ code: "custom", input: context.value, path, message, ...(params && { params }) });
   const all = tools ?? [];
   const names = all.map(({ name }) => name);
-  const duplicate = names.findIndex((name, index) => names.indexOf(name) !== index);
+  const duplicate = names.findIndex((name, index) => name != null && names.indexOf(name) !== index);
   if (duplicate !== -1) complain(["tools", duplicate, "name"], "another tool has the same name");
   if (choice?.type === "any" && !all.some(isClientTool)) {
     complain(["tool_choice"], "it is only allowed when 'tools' are given");

@@ -80,7 +80,7 @@ export class MessageEvents implements StreamFormat {
       return "";
     }
     this.#held = "";
-    return this.#begun({ type: "text", text: "", citations: null }) + this.#delta({ type: "text_delta", text });
+    return this.#begun({ type: "text", text: "" }) + this.#delta({ type: "text_delta", text });
   }
 
   /** A call's first piece has its id and name. */

@@ -43,7 +43,7 @@ function blocksOf({ text, reasoning, calls }: Omit<WholeChoice, "finish">, { tho
   return [
     ...(thoughts !== "none" && reasoning !== "" ? [{ type: "thinking" as const, thinking, signature: SIGNATURE }] : []),
     // A block of white space would be refused by Anthropic when it is sent back.
-    ...(text.trim() === "" ? [] : [{ type: "text" as const, text, citations: null }]),
+    ...(text.trim() === "" ? [] : [{ type: "text" as const, text }]),
     ...calls.map(toolUse),
   ];
 }

@@ -1,6 +1,6 @@
 import type { FunctionTool, Thinking } from "../../../engine/protocol/prompt.ts";
 import { type CountTokensRequest, type MessagesRequest, messagesRequest } from "../../../openapi/anthropic/messages.ts";
-import { isClientTool, type ToolParam } from "../../../openapi/anthropic/tools.ts";
+import { type ClientTool, isClientTool } from "../../../openapi/anthropic/tools.ts";
 import { invalidRequest } from "../../../openapi/api-error.ts";
 import { validate } from "../../../openapi/generation/validate.ts";
 import { ignoredNames } from "../../../openapi/ignored-fields.ts";
@@ -68,7 +68,7 @@ export function promptTurn(body: CountTokensRequest): Omit<Turn, "settings"> {
   };
 }
 
-function functionTool({ name, description, input_schema, strict }: ToolParam): FunctionTool {
+function functionTool({ name, description, input_schema, strict }: ClientTool): FunctionTool {
   return {
     type: "function",
     function: {
@@ -108,6 +108,6 @@ function thinkingOf({ thinking, output_config }: CountTokensRequest): Thinking {
 }
 
 function reportedThoughts({ thinking }: MessagesRequest): Reported["thoughts"] {
-  if (thinking == null || thinking.type === "disabled") return "none";
+  if (thinking?.type !== "enabled" && thinking?.type !== "adaptive") return "none";
   return thinking.display === "omitted" ? "signature" : "text";
 }

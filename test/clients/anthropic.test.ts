@@ -1,0 +1,133 @@
+import { createAnthropic } from "@ai-sdk/anthropic";
+import Anthropic, { type APIError, BadRequestError, NotFoundError } from "@anthropic-ai/sdk";
+import { generateText, Output, stepCountIs, streamText, tool } from "ai";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { DEMO_MODEL, startServer, type TestServer } from "../api/server.ts";
+
+let server: TestServer;
+let client: Anthropic;
+beforeAll(async () => {
+  server = await startServer("--threads", "1", "--model", `demo=${DEMO_MODEL}`, "--alias", "claude-*=demo");
+  client = new Anthropic({ baseURL: server.origin, apiKey: "none", maxRetries: 0 });
+});
+afterAll(() => server.stop());
+
+const COUNT = { model: "demo", max_tokens: 64, temperature: 0, messages: [user("Count from 3 to 7.")] };
+const WEATHER: Anthropic.Tool = {
+  name: "get_weather",
+  description: "Get the weather of a city",
+  input_schema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+};
+
+function user(content: Anthropic.MessageParam["content"]): Anthropic.MessageParam {
+  return { role: "user", content };
+}
+
+describe("the SDK of Anthropic", () => {
+  test("gets a whole message with its request id", async () => {
+    const { data, request_id: id } = await client.messages.create(COUNT).withResponse();
+    expect(id).toMatch(/^req_/);
+    expect(data).toMatchObject({
+      id: expect.stringMatching(/^msg_\w+$/),
+      content: [{ type: "text", text: "3, 4, 5, 6, 7" }],
+      stop_reason: "end_turn",
+      stop_sequence: null,
+    });
+  });
+
+  test("accumulates a stream, whose start has the counts of the prompt", async () => {
+    const { input_tokens: counted } = await client.messages.countTokens({ model: "demo", messages: COUNT.messages });
+    const stream = client.messages.stream({ ...COUNT, stop_sequences: [", 6"] });
+    const starts: number[] = [];
+    stream.on("streamEvent", (event) => {
+      if (event.type === "message_start") starts.push(sizeOf(event.message.usage));
+    });
+    const message = await stream.finalMessage();
+    expect(message).toMatchObject({
+      content: [{ type: "text", text: "3, 4, 5" }],
+      stop_reason: "stop_sequence",
+      stop_sequence: ", 6",
+    });
+    expect(starts).toEqual([counted]);
+    expect(sizeOf(message.usage)).toBe(counted);
+    expect(message.usage.output_tokens).toBeGreaterThan(3);
+  });
+
+  test("calls a tool in a stream, and gets the answer from its result", async () => {
+    const fields = { ...COUNT, tools: [WEATHER] };
+    const asked = user("Weather in Cairo?");
+    const { content, stop_reason } = await client.messages.stream({ ...fields, messages: [asked] }).finalMessage();
+    expect(stop_reason).toBe("tool_use");
+    expect(content).toMatchObject([{ type: "tool_use", name: "get_weather", input: { city: "Cairo" } }]);
+    const [call] = content as Anthropic.ToolUseBlock[];
+    const result = { type: "tool_result" as const, tool_use_id: call!.id, content: '{"temperature": 31}' };
+    const messages = [asked, { role: "assistant" as const, content }, user([result])];
+    const answer = await client.messages.create({ ...fields, messages });
+    expect(answer.content).toMatchObject([{ type: "text", text: "It is 31 degrees in Cairo." }]);
+  });
+
+  test("has its own error classes, with the type of the error", async () => {
+    const unknown = await client.messages.create({ ...COUNT, model: "none" }).catch((error: unknown) => error);
+    expect(unknown).toBeInstanceOf(NotFoundError);
+    expect(unknown).toMatchObject({ type: "not_found_error", requestID: expect.stringMatching(/^req_/) });
+    const long = await client.messages
+      .create({ ...COUNT, messages: [user("word ".repeat(20_000))] })
+      .catch((error: unknown) => error);
+    expect(long).toBeInstanceOf(BadRequestError);
+    expect((long as APIError).message).toMatch(/prompt is too long: \d+ tokens > \d+ maximum/);
+  });
+
+  test("lists models page by page, and finds one by a pattern of names", async () => {
+    const ids: string[] = [];
+    for await (const model of client.models.list({ limit: 1 })) ids.push(model.id);
+    expect(ids).toEqual(["demo"]);
+    expect(await client.models.retrieve("claude-sonnet-9")).toMatchObject({ type: "model", id: "demo" });
+    const { model } = await client.messages.create({ ...COUNT, model: "claude-opus-9", max_tokens: 1 });
+    expect(model).toBe("demo");
+  });
+});
+
+describe("the AI SDK", () => {
+  const demo = () => {
+    const anthropic = createAnthropic({ baseURL: `${server.origin}/v1`, apiKey: "none" });
+    return { model: anthropic("claude-haiku-4-5"), temperature: 0, maxRetries: 0 };
+  };
+
+  test("streams text with its usage", async () => {
+    const result = streamText({ ...demo(), prompt: "Count from 3 to 7." });
+    expect(await result.text).toBe("3, 4, 5, 6, 7");
+    expect(await result.finishReason).toBe("stop");
+    expect((await result.usage).outputTokens).toBeGreaterThan(3);
+  });
+
+  test("calls a tool and answers from its result", async () => {
+    const getWeather = tool({
+      description: "Get the weather of a city",
+      inputSchema: z.object({ city: z.string() }),
+      execute: () => '{"temperature": 31}',
+    });
+    const options = { ...demo(), tools: { get_weather: getWeather }, stopWhen: stepCountIs(3) };
+    const { text, steps } = await generateText({ ...options, prompt: "Weather in Cairo?" });
+    expect(steps.map(({ finishReason }) => finishReason)).toEqual(["tool-calls", "stop"]);
+    expect(text).toBe("It is 31 degrees in Cairo.");
+  });
+
+  test("gets an object that follows its schema", async () => {
+    const schema = z.object({ name: z.string(), age: z.int(), city: z.string() });
+    const prompt = "Extract name, age and city as JSON: Hugo is 41 years old and lives in Lima.";
+    const { output } = await generateText({ ...demo(), output: Output.object({ schema }), prompt });
+    expect(output).toEqual({ name: "Hugo", age: 41, city: "Lima" });
+  });
+});
+
+interface InputCounts {
+  input_tokens: number;
+  cache_read_input_tokens: number | null;
+  cache_creation_input_tokens: number | null;
+}
+
+/** The tokens of the prompt. */
+function sizeOf({ input_tokens, cache_read_input_tokens: read, cache_creation_input_tokens: written }: InputCounts) {
+  return input_tokens + (read ?? 0) + (written ?? 0);
+}

@@ -5,7 +5,7 @@ import { openApiDocument } from "../../../openapi/document/document.ts";
 import { operations } from "../../../openapi/document/operations.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
 
-const page = ["api.md", "ollama.md"]
+const page = ["api.md", "anthropic.md", "ollama.md"]
   .map((name) => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), "utf8"))
   .join("\n");
 const schemas = z
@@ -43,7 +43,7 @@ function fate(schema: string, field: string): string {
   return description.startsWith("Accepted and ignored") ? "ignored" : "used";
 }
 
-describe("docs/api.md and docs/ollama.md", () => {
+describe("the pages of the API", () => {
   it("has exactly the operations of the OpenAPI document", () => {
     const ofOllama = page.split("\n").indexOf("# Ollama's API");
     const rows = [...table("method and path"), ...table("method and path", ofOllama)];

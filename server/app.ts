@@ -23,6 +23,7 @@ import { type FileRouteParts, fileRoutes } from "./routes/files.ts";
 import { type InferenceRouteParts, inferenceRoutes } from "./routes/inference.ts";
 import { type JobRouteParts, jobRoutes } from "./routes/jobs.ts";
 import { type KeyRouteParts, keyRoutes } from "./routes/keys.ts";
+import { type MessageBatchRouteParts, messageBatchRoutes } from "./routes/message-batches.ts";
 import { type ModelFileRouteParts, modelFileRoutes } from "./routes/model-files.ts";
 import { type ModelRouteParts, modelRoutes } from "./routes/models.ts";
 import { type OllamaRouteParts, ollamaRoutes } from "./routes/ollama/models.ts";
@@ -51,6 +52,7 @@ export type AppParts = StackParts &
   FileRouteParts &
   UploadRouteParts &
   BatchRouteParts &
+  MessageBatchRouteParts &
   JobRouteParts &
   KeyRouteParts &
   OwnerRouteParts &
@@ -96,6 +98,7 @@ function routesOf(parts: AppParts): Routes[] {
     fileRoutes(parts),
     uploadRoutes(parts),
     batchRoutes(parts),
+    messageBatchRoutes(parts),
     jobRoutes(parts),
     keyRoutes(parts),
     ownerRoutes(parts),

@@ -32,6 +32,14 @@ export interface BatchPage {
   hasMore: boolean;
 }
 
+/** A page of batches: after one, before one, or the first; not both. */
+export interface MarkedQuery {
+  mark: string;
+  limit: number;
+  after: string | null;
+  before: string | null;
+}
+
 /** Characters of an Idempotency-Key. */
 const MAX_KEY = 255;
 
@@ -106,6 +114,16 @@ export class Batches {
     if (page === "unknown_cursor") {
       const message = `Invalid 'after': there is no batch '${after?.slice(0, 64)}'.`;
       throw invalidRequest("invalid_value", "after", message);
+    }
+    return { data: page.rows.map((row) => this.#object(row)), hasMore: page.hasMore };
+  }
+
+  /** The batches with this key in their metadata, newest first. Throws 400 as `list`. */
+  async marked(owner: string, query: MarkedQuery): Promise<BatchPage> {
+    const page = await this.#deps.store.batches.marked({ owner, ...query });
+    if (page === "unknown_cursor") {
+      const [param, id] = query.after === null ? ["before_id", query.before] : ["after_id", query.after];
+      throw invalidRequest("invalid_value", param, `Invalid '${param}': there is no batch '${id?.slice(0, 64)}'.`);
     }
     return { data: page.rows.map((row) => this.#object(row)), hasMore: page.hasMore };
   }

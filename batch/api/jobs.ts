@@ -8,6 +8,7 @@ import type { Job } from "../../openapi/resources/jobs.ts";
 import { failpoint } from "../../platform/failpoint.ts";
 import type { Batches } from "./batches.ts";
 import { jobResult, type ResultLine } from "./job-result.ts";
+import { lineParts } from "./line-parts.ts";
 
 export interface JobsDeps {
   batches: Pick<Batches, "create" | "get" | "cancel">;
@@ -21,9 +22,6 @@ export type JobState = { over: false; job: Job } | { over: true; statusCode: num
 
 /** Metadata key that marks the batch of a job. A client may set it on a batch of one line, which is then a job too. */
 const MARK = "nightshift_job";
-/** Bytes that are written and hashed at a time. */
-const PART_BYTES = 256 * 1024;
-const LINE_BREAK = Buffer.from("\n");
 /** Seconds for which request and answer are kept. */
 const KEPT_SECONDS = 30 * 86_400;
 const ENDED: readonly Batch["status"][] = ["completed", "failed", "expired", "cancelled"];
@@ -45,7 +43,7 @@ export class Jobs {
     const line = await jsonBytes({ custom_id: "job", method: "POST", url: endpoint, body });
     // With the line break.
     if (line.byteLength + 1 > maxLineBytes) return null;
-    const incoming = await files.write(written(line), { reserve: true });
+    const incoming = await files.write(lineParts(line), { reserve: true });
     const { owner, key } = caller;
     const storageBytes = key?.limits.storageBytes ?? null;
     const keyId = storedKeyId(key);
@@ -143,10 +141,4 @@ function unlessGone(error: unknown): null {
 function unlessGoneOrInUse(error: unknown): null {
   if (error instanceof ApiError && error.code === "file_in_use") return null;
   return unlessGone(error);
-}
-
-/** In parts, because each part is hashed in one turn of the event loop. */
-async function* written(line: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < line.byteLength; at += PART_BYTES) yield line.subarray(at, at + PART_BYTES);
-  yield LINE_BREAK;
 }

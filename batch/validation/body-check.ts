@@ -59,7 +59,7 @@ export function bodyCheck(
     }
     case "/v1/messages": {
       const schemaFor = narrowed(messagesRequest(limits));
-      return (body) => checkedMessages(withinBounds(validate(schemaFor(body), body)));
+      return (body) => uncheckedParams(body) ?? checkedMessages(withinBounds(validate(schemaFor(body), body)));
     }
     case "/v1/embeddings": {
       const schema = embeddingsRequest(limits);
@@ -91,6 +91,16 @@ function checkedMessages({ tools, system, messages, max_tokens }: MessagesReques
   const text = new PromptText();
   for (const part of [tools ?? [], system ?? "", ...messages]) text.add(JSON.stringify(part));
   return text.checked(max_tokens, 1);
+}
+
+/** The estimate for a line of a message batch, whose params are checked when it runs; null for other lines. */
+function uncheckedParams(body: unknown): CheckedBody | null {
+  const { params }: { params?: Partial<Record<string, unknown>> } = Object(body);
+  if (params === undefined) return null;
+  const { tools, system, messages, max_tokens } = Object(params) as Partial<Record<string, unknown>>;
+  const text = new PromptText();
+  text.add(JSON.stringify([tools ?? [], system ?? "", messages ?? []]));
+  return text.checked(typeof max_tokens === "number" && max_tokens >= 0 ? Math.floor(max_tokens) : null, 1);
 }
 
 function checkedCompletion({ prompt, suffix, max_tokens, n }: CompletionRequest): CheckedBody {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { messageBatch, messageBatchDeleted, messageBatchPage, messageBatchRequest } from "../anthropic/batches.ts";
 import { anthropicError } from "../anthropic/error.ts";
 import { message, messageEvent } from "../anthropic/message.ts";
 import { countTokensRequest, messagesRequest, tokenCount } from "../anthropic/messages.ts";
@@ -77,6 +78,7 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       InfillRequest: infillRequest(limits),
       MessagesRequest: messagesRequest(limits),
       CountTokensRequest: countTokensRequest(limits),
+      CreateMessageBatchRequest: messageBatchRequest,
       TokenizeRequest: tokenizeRequest(limits),
       DetokenizeRequest: detokenizeRequest(limits),
       EmbeddingsRequest: embeddingsRequest(limits),
@@ -112,6 +114,9 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       Message: message,
       MessageEvent: messageEvent,
       TokenCount: tokenCount,
+      MessageBatch: messageBatch,
+      MessageBatchPage: messageBatchPage,
+      MessageBatchDeleted: messageBatchDeleted,
       AnthropicError: anthropicError,
       DryRun: dryRunResponse,
       Tokens: tokenizeResponse,

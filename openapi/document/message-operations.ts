@@ -1,4 +1,7 @@
+import { anthropicPageQuery } from "../anthropic/page.ts";
 import type { Operation } from "./operation.ts";
+
+const GONE = { "404": "No such batch.", "503": "The store is not available." };
 
 /** The Messages API of Anthropic. */
 export const messageOperations: Operation[] = [
@@ -43,5 +46,74 @@ export const messageOperations: Operation[] = [
       "415": "The body is not JSON, or its encoding is not supported.",
       "503": "The model is not ready. See Retry-After.",
     },
+  },
+  {
+    method: "post",
+    path: "/v1/messages/batches",
+    id: "createMessageBatch",
+    access: "batches",
+    summary: "Run requests of POST /v1/messages within 24 hours at half price.",
+    request: "CreateMessageBatchRequest",
+    response: "MessageBatch",
+    error: "AnthropicError",
+    failures: {
+      "400": "The requests or their ids are not valid. Their params are not checked here.",
+      "402": "The batch costs more than the budgets have left.",
+      "404": "No request names a model of this server.",
+      "429": "The owner has too many open batches or enqueued tokens.",
+      "503": "The store is not available.",
+      "507": "The disk is full.",
+    },
+  },
+  {
+    method: "get",
+    path: "/v1/messages/batches",
+    id: "listMessageBatches",
+    access: "batches",
+    summary: "List your message batches, newest first.",
+    query: anthropicPageQuery,
+    response: "MessageBatchPage",
+    error: "AnthropicError",
+    failures: { "400": "The query is not valid.", "503": "The store is not available." },
+  },
+  {
+    method: "get",
+    path: "/v1/messages/batches/:id",
+    id: "retrieveMessageBatch",
+    access: "batches",
+    summary: "Retrieve a message batch.",
+    response: "MessageBatch",
+    error: "AnthropicError",
+    failures: GONE,
+  },
+  {
+    method: "delete",
+    path: "/v1/messages/batches/:id",
+    id: "deleteMessageBatch",
+    access: "batches",
+    summary: "Delete a message batch that has ended, with its requests and results.",
+    response: "MessageBatchDeleted",
+    error: "AnthropicError",
+    failures: { "400": "The batch has not ended.", ...GONE },
+  },
+  {
+    method: "post",
+    path: "/v1/messages/batches/:id/cancel",
+    id: "cancelMessageBatch",
+    access: "batches",
+    summary: "Cancel a message batch. The results of finished requests are kept.",
+    response: "MessageBatch",
+    error: "AnthropicError",
+    failures: { "400": "The batch has ended.", ...GONE },
+  },
+  {
+    method: "get",
+    path: "/v1/messages/batches/:id/results",
+    id: "messageBatchResults",
+    access: "batches",
+    summary: "Read the results of a message batch: a line of JSON for each request, in any order.",
+    response: "bytes",
+    error: "AnthropicError",
+    failures: { "400": "The batch has not ended.", ...GONE },
   },
 ];

@@ -3,7 +3,6 @@ import { ApiError } from "../../openapi/api-error.ts";
 import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
 import { ModelLoad } from "../admission/model-load.ts";
 import type { ReadyModel } from "../admission/ready-model.ts";
-import { messagesDialect } from "../dialects/anthropic/messages.ts";
 import { chatDialect } from "../dialects/chat.ts";
 import { completionDialect } from "../dialects/completions.ts";
 import { embeddingsReader } from "../dialects/embeddings.ts";
@@ -12,6 +11,7 @@ import { embedLine } from "./embedding-line.ts";
 import { generateLine } from "./generation-line.ts";
 import { type ExecuteDeps, grammarOwner, type LineContext } from "./line-deps.ts";
 import { refusedLine } from "./line-outcome.ts";
+import { checkLineModel, messageLineDialect } from "./message-line.ts";
 
 /** Reads a line's body, and returns what runs it. Both throw the ApiError that is the line's answer. */
 type Reader = (body: unknown) => (ready: ReadyModel, line: LineContext) => Promise<Executed>;
@@ -31,7 +31,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
   const readers: Record<BatchEndpoint, Reader> = {
     "/v1/chat/completions": generation(chatDialect(deps.limits, deps.completions)),
     "/v1/completions": generation(completionDialect(deps.limits)),
-    "/v1/messages": generation(messagesDialect(deps.limits)),
+    "/v1/messages": generation(messageLineDialect(deps.limits)),
     "/v1/embeddings": (body) => {
       const request = readInput(body);
       return (ready, line) => embedLine(deps, request, ready, line);
@@ -41,6 +41,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
   const batchLoads = new Map<string, ModelLoad>();
   return async (endpoint, body, { owner, model: id, signal }) => {
     try {
+      if (endpoint === "/v1/messages") checkLineModel(body, (name) => deps.models.get(name)?.id, id);
       const run = await deps.grammars.run(() => readers[endpoint](body), grammarOwner(owner), signal);
       const model = deps.models.get(id);
       if (model === undefined) return { how: "passing", reason: `the model '${id}' is not served` };

@@ -1,5 +1,6 @@
 import { Batches } from "../../batch/api/batches.ts";
 import { Jobs } from "../../batch/api/jobs.ts";
+import { MessageBatches } from "../../batch/api/message-batches.ts";
 import type { Residence } from "../../batch/lines/engine-capacity.ts";
 import { BatchRunner } from "../../batch/run/batch-runner.ts";
 import type { ShiftRules } from "../../batch/shift/shift-rules.ts";
@@ -56,6 +57,7 @@ export interface BuiltBatch {
   runner: BatchRunner;
   batches: Batches;
   jobs: Jobs;
+  messageBatches: MessageBatches;
 }
 
 /** Wires batch work; `runner.start()` starts it. */
@@ -86,5 +88,11 @@ export function buildBatch(parts: BatchDeps): BuiltBatch {
     epochSeconds: () => epochSeconds(time),
   });
   const batches = new Batches({ ...options, store, runner, quota: runner.quota, clock: time });
-  return { runner, batches, jobs: new Jobs({ batches, files: parts.files, maxLineBytes: options.maxLineBytes }) };
+  const requests = { batches, files: parts.files, maxLineBytes: options.maxLineBytes };
+  return {
+    runner,
+    batches,
+    jobs: new Jobs(requests),
+    messageBatches: new MessageBatches({ ...requests, clock: time }),
+  };
 }

@@ -28,7 +28,7 @@ export async function startHttp(
   { store, files, uploads, stored }: StorageParts,
   { prices, ledger, keys, owners }: AccountingParts,
   { models, residency, loads, utilization, closeEngines }: ModelParts,
-  { grammars, batches, jobs, erasures, settled }: BatchParts,
+  { grammars, batches, jobs, messageBatches, erasures, settled }: BatchParts,
   modelFolder: ModelFolderParts,
 ): Promise<HttpParts> {
   const { options, clock, random, randomId, log, metrics, version, shutdown, bounds, parts } = composition;
@@ -49,6 +49,7 @@ export async function startHttp(
     erasures,
     batches,
     jobs,
+    messageBatches,
     modelFolder,
     ledger,
     prices,

@@ -86,6 +86,10 @@ const BODIES: Readonly<Record<string, InputLimits>> = {
     `${count(messages)} messages, ${MESSAGE_ITEMS}`,
     "requests of the key, its owner's part of the queue",
   ),
+  "post /v1/messages/batches": prompt(
+    `${count(MAX_BATCH_LINES)} requests, whose params are checked when they run`,
+    "open batches, enqueued tokens and money of the owner",
+  ),
   "post /v1/completions": prompt(`${prompts} prompts of ${count(promptTokens)} tokens, ${choices} choices each`),
   "post /infill": prompt(`a prefix, a suffix, ${MOST_INFILL_FILES} other files`),
   "post /v1/embeddings": prompt(`${count(MOST_INPUTS)} inputs`),

@@ -43,6 +43,14 @@ const OPEN = "status IN ('validating', 'in_progress', 'finalizing', 'cancelling'
 const UNFINISHED = `EXISTS (SELECT 1 FROM lines WHERE batch_id = @id AND state = 'pending')
   OR EXISTS (SELECT 1 FROM lines WHERE batch_id = @id AND state = 'running')`;
 
+interface MarkedArgs {
+  owner: string;
+  mark: string;
+  limit: number;
+  after: string | null;
+  before: string | null;
+}
+
 export function batches(db: Database) {
   const insertFile = fileInsertion(db);
   const isErased = erasedKeyOf(db);
@@ -57,6 +65,14 @@ export function batches(db: Database) {
   const find = db.prepare<{ id: string }, BatchRow>(`SELECT ${BATCH.select} FROM batches WHERE id = @id`);
   const list = db.prepare<{ owner: string; after: number; limit: number }, BatchRow>(
     `SELECT ${BATCH.select} FROM batches WHERE owner = @owner AND seq < @after ORDER BY seq DESC LIMIT @limit`,
+  );
+  const marked = db.prepare<{ owner: string; mark: string; after: number; limit: number }, BatchRow>(
+    `SELECT ${BATCH.select} FROM batches WHERE owner = @owner AND instr(metadata, @mark) > 0 AND seq < @after
+     ORDER BY seq DESC LIMIT @limit`,
+  );
+  const markedBefore = db.prepare<{ owner: string; mark: string; before: number; limit: number }, BatchRow>(
+    `SELECT ${BATCH.select} FROM batches WHERE owner = @owner AND instr(metadata, @mark) > 0 AND seq > @before
+     ORDER BY seq LIMIT @limit`,
   );
   const open = db.prepare<[], BatchRow>(`SELECT ${BATCH.select} FROM batches WHERE ${OPEN} ORDER BY seq`);
   const openOf = db.prepare<{ owner: string }, { count: number }>(
@@ -148,6 +164,17 @@ export function batches(db: Database) {
         const cursor = after === null ? Number.MAX_SAFE_INTEGER : get.get({ owner, id: after })?.seq;
         if (cursor === undefined) return "unknown_cursor";
         return page(list.all({ owner, after: cursor, limit: limit + 1 }), limit);
+      },
+      /** Of the batches with this key in their metadata, newest first, those after or before one of them. */
+      marked({ owner, mark, limit, after, before }: MarkedArgs): Page<BatchRow> {
+        const id = after ?? before;
+        const seq = id === null ? Number.MAX_SAFE_INTEGER : get.get({ owner, id })?.seq;
+        if (seq === undefined) return "unknown_cursor";
+        if (after !== null || before === null) {
+          return page(marked.all({ owner, mark: `"${mark}"`, after: seq, limit: limit + 1 }), limit);
+        }
+        const rows = markedBefore.all({ owner, mark: `"${mark}"`, before: seq, limit: limit + 1 });
+        return { rows: rows.slice(0, limit).reverse(), hasMore: rows.length > limit };
       },
       /** True when this owner has used the Idempotency-Key. */
       isKeyUsed: (args: { owner: string; key: string }): boolean => keyed.get(args) !== undefined,

@@ -4,6 +4,7 @@ import { generateText, Output, stepCountIs, streamText, tool } from "ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { DEMO_MODEL, startServer, type TestServer } from "../api/server.ts";
+import { until } from "../api/until.ts";
 
 let server: TestServer;
 let client: Anthropic;
@@ -85,6 +86,79 @@ describe("the SDK of Anthropic", () => {
     expect(await client.models.retrieve("claude-sonnet-9")).toMatchObject({ type: "model", id: "demo" });
     const { model } = await client.messages.create({ ...COUNT, model: "claude-opus-9", max_tokens: 1 });
     expect(model).toBe("demo");
+  });
+});
+
+describe("message batches", () => {
+  const params = { model: "claude-any", max_tokens: 64, temperature: 0, messages: COUNT.messages };
+  const ended = async (id: string) => {
+    await until("the end of the batch", async () => {
+      return (await client.messages.batches.retrieve(id)).processing_status === "ended";
+    });
+    const byId = new Map<string, Anthropic.Messages.MessageBatchResult>();
+    for await (const { custom_id, result } of await client.messages.batches.results(id)) byId.set(custom_id, result);
+    return byId;
+  };
+
+  test("have a result for each request, wrong ones included, until they are deleted", async () => {
+    const requests = [
+      { custom_id: "good", params },
+      { custom_id: "bad", params: { ...params, max_tokens: -1 } },
+      { custom_id: "unknown", params: { ...params, model: "none" } },
+    ];
+    const created = await client.messages.batches.create({ requests });
+    expect(created).toMatchObject({
+      id: expect.stringMatching(/^msgbatch_/),
+      processing_status: "in_progress",
+      request_counts: { processing: 3 },
+      results_url: null,
+    });
+    const results = await ended(created.id);
+    expect(results.get("good")).toMatchObject({
+      type: "succeeded",
+      message: { content: [{ type: "text", text: "3, 4, 5, 6, 7" }], usage: { service_tier: "batch" } },
+    });
+    expect(results.get("bad")).toMatchObject({
+      type: "errored",
+      error: {
+        type: "error",
+        error: { type: "invalid_request_error", message: expect.stringMatching(/^max_tokens: /) },
+      },
+    });
+    expect(results.get("unknown")).toMatchObject({ type: "errored", error: { error: { type: "not_found_error" } } });
+    expect(await client.messages.batches.retrieve(created.id)).toMatchObject({
+      request_counts: { processing: 0, succeeded: 1, errored: 2, canceled: 0, expired: 0 },
+      results_url: `${server.origin}/v1/messages/batches/${created.id}/results`,
+    });
+    const listed: string[] = [];
+    for await (const { id } of client.messages.batches.list({ limit: 1 })) listed.push(id);
+    expect(listed).toContain(created.id);
+    const failure = await client.messages.batches.cancel(created.id).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(BadRequestError);
+    expect(await client.messages.batches.delete(created.id)).toEqual({ id: created.id, type: "message_batch_deleted" });
+    const gone = await client.messages.batches.retrieve(created.id).catch((error: unknown) => error);
+    expect(gone).toBeInstanceOf(NotFoundError);
+  });
+
+  test("can be canceled, and have a result for each request then too", async () => {
+    const many = Array.from({ length: 40 }, (_, index) => ({ custom_id: `r${index}`, params }));
+    const { id } = await client.messages.batches.create({ requests: many });
+    expect((await client.messages.batches.cancel(id)).cancel_initiated_at).not.toBeNull();
+    const results = await ended(id);
+    expect(results.size).toBe(40);
+    const { request_counts: counts } = await client.messages.batches.retrieve(id);
+    const canceled = [...results.values()].filter(({ type }) => type === "canceled").length;
+    expect(counts).toMatchObject({ processing: 0, canceled, succeeded: 40 - canceled });
+    expect(canceled).toBeGreaterThan(0);
+  });
+
+  test("with a double custom_id are refused", async () => {
+    const requests = [
+      { custom_id: "a", params },
+      { custom_id: "a", params },
+    ];
+    const refusal = await client.messages.batches.create({ requests }).catch((error: unknown) => error);
+    expect((refusal as APIError).message).toContain("requests.1.custom_id: another request has the same custom_id");
   });
 });
 

@@ -1,16 +1,16 @@
 import type { RequestHandler } from "express";
-import type { Batches } from "../../batch/api/batches.ts";
-import { validate } from "../../openapi/generation/validate.ts";
-import { listPage } from "../../openapi/list.ts";
-import { type BatchList, batchListQuery } from "../../openapi/resources/batches.ts";
-import { checkTier } from "../auth/access-control.ts";
-import { readJson } from "../http/body/json-body.ts";
-import { callerOf } from "../http/context/caller.ts";
-import { readQuery } from "../http/query.ts";
-import { sendJson } from "../http/respond.ts";
-import type { Routes } from "../http/routes.ts";
-import { fromStore } from "../http/store-error-response.ts";
-import { BODY_BYTES } from "./input-limits.ts";
+import type { Batches } from "../../../batch/api/batches.ts";
+import { validate } from "../../../openapi/generation/validate.ts";
+import { listPage } from "../../../openapi/list.ts";
+import { type BatchList, batchListQuery } from "../../../openapi/resources/batches.ts";
+import { checkTier } from "../../auth/access-control.ts";
+import { readJson } from "../../http/body/json-body.ts";
+import { callerOf } from "../../http/context/caller.ts";
+import { readQuery } from "../../http/query.ts";
+import { sendJson } from "../../http/respond.ts";
+import type { Routes } from "../../http/routes.ts";
+import { fromStore } from "../../http/store-error-response.ts";
+import { BODY_BYTES } from "../input-limits.ts";
 
 export interface BatchRouteParts {
   batches: Batches;

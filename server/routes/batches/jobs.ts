@@ -1,12 +1,12 @@
 import type { RequestHandler } from "express";
-import type { Jobs } from "../../batch/api/jobs.ts";
-import type { Clock } from "../../platform/clock.ts";
-import { epochSeconds } from "../../platform/clock.ts";
-import { SOONEST, sendAcceptedJob } from "../http/accepted-job.ts";
-import { callerOf } from "../http/context/caller.ts";
-import { sendJson } from "../http/respond.ts";
-import type { Routes } from "../http/routes.ts";
-import { fromStore } from "../http/store-error-response.ts";
+import type { Jobs } from "../../../batch/api/jobs.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import { epochSeconds } from "../../../platform/clock.ts";
+import { SOONEST, sendAcceptedJob } from "../../http/accepted-job.ts";
+import { callerOf } from "../../http/context/caller.ts";
+import { sendJson } from "../../http/respond.ts";
+import type { Routes } from "../../http/routes.ts";
+import { fromStore } from "../../http/store-error-response.ts";
 
 export interface JobRouteParts {
   jobs: Jobs;

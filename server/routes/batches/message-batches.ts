@@ -1,19 +1,19 @@
 import { once } from "node:events";
 import type { Request, RequestHandler } from "express";
-import type { MessageBatches } from "../../batch/api/message-batches.ts";
-import { mayUseModel } from "../../ledger/key.ts";
-import type { MessageBatch } from "../../openapi/anthropic/batches.ts";
-import { anthropicPageQuery } from "../../openapi/anthropic/page.ts";
-import { validate } from "../../openapi/generation/validate.ts";
-import { checkTier } from "../auth/access-control.ts";
-import { readJson } from "../http/body/json-body.ts";
-import { callerOf } from "../http/context/caller.ts";
-import { readQuery } from "../http/query.ts";
-import { sendJson } from "../http/respond.ts";
-import type { Routes } from "../http/routes.ts";
-import { fromStore } from "../http/store-error-response.ts";
-import type { ModelSet } from "../models/model-set.ts";
-import type { AppOptions } from "../options/app-options.ts";
+import type { MessageBatches } from "../../../batch/api/message-batches.ts";
+import { mayUseModel } from "../../../ledger/key.ts";
+import type { MessageBatch } from "../../../openapi/anthropic/batches.ts";
+import { anthropicPageQuery } from "../../../openapi/anthropic/page.ts";
+import { validate } from "../../../openapi/generation/validate.ts";
+import { checkTier } from "../../auth/access-control.ts";
+import { readJson } from "../../http/body/json-body.ts";
+import { callerOf } from "../../http/context/caller.ts";
+import { readQuery } from "../../http/query.ts";
+import { sendJson } from "../../http/respond.ts";
+import type { Routes } from "../../http/routes.ts";
+import { fromStore } from "../../http/store-error-response.ts";
+import type { ModelSet } from "../../models/model-set.ts";
+import type { AppOptions } from "../../options/app-options.ts";
 
 export interface MessageBatchRouteParts {
   messageBatches: MessageBatches;

@@ -2,8 +2,7 @@ import { z } from "zod";
 import { checkSchema } from "../../grammar/checked-grammar.ts";
 import { UnsupportedSchema } from "../../grammar/schema/unsupported-schema.ts";
 import { anyObject } from "../any-object.ts";
-import { boundedList } from "../bounded-schema.ts";
-import { MAX_DESCRIPTION, MAX_TOOLS, MOST_TOOLS_CHARACTERS, tooLong } from "../generation/tools.ts";
+import { boundedTools, MAX_DESCRIPTION, MAX_TOOLS, MOST_TOOLS_CHARACTERS } from "../generation/tools.ts";
 import type { Refusal } from "../refused-fields.ts";
 
 const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/, { error: "expected 1 to 128 of a-z, A-Z, 0-9, _ and -" });
@@ -51,15 +50,7 @@ export function isClientTool(value: ToolParam): value is ClientTool {
 const serial = { disable_parallel_tool_use: z.boolean().nullish().describe("`true`: at most one call per answer.") };
 
 export const anthropicToolFields = {
-  tools: z
-    .preprocess(
-      (value, context) => {
-        const message = tooLong(value, strictSchemas);
-        if (message !== null) context.issues.push({ code: "custom", input: value, message, continue: false });
-        return value;
-      },
-      boundedList(tool, { max: MAX_TOOLS }),
-    )
+  tools: boundedTools(tool, strictSchema)
     .nullish()
     .describe(
       `Tools that the model may call: at most ${MAX_TOOLS}, of ${MOST_TOOLS_CHARACTERS} characters of JSON together.`,
@@ -75,11 +66,9 @@ export const anthropicToolFields = {
     .describe("Default `auto`. A grammar enforces `any` and `tool`."),
 };
 
-function strictSchemas(tools: unknown[]): unknown[] {
-  return tools.flatMap((one) => {
-    const { strict, input_schema: schema }: { strict?: unknown; input_schema?: unknown } = Object(one);
-    return strict === true && schema != null ? [schema] : [];
-  });
+function strictSchema(tool: unknown): unknown[] {
+  const { strict, input_schema: schema }: { strict?: unknown; input_schema?: unknown } = Object(tool);
+  return strict === true && schema != null ? [schema] : [];
 }
 
 interface ToolBody {

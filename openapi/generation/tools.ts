@@ -17,30 +17,38 @@ export const MOST_TOOLS_MEMBERS = 32_768;
 const functionName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: "expected 1 to 64 of a-z, A-Z, 0-9, _ and -" });
 const jsonSchema = anyObject();
 
-const described = z
-  .object({
-    name: functionName,
-    description: z.string().max(MAX_DESCRIPTION).nullish(),
-    parameters: jsonSchema.nullish().describe("JSON schema of the arguments. Default: no arguments."),
-    strict: z
-      .boolean()
-      .nullish()
-      .describe("`true`: the arguments of every call match the schema; a keyword that cannot be enforced is refused."),
-  })
-  .check((context) => {
-    const { strict, parameters } = context.value;
-    if (strict !== true || parameters == null) return;
-    try {
-      checkSchema(parameters);
-    } catch (error) {
-      if (!(error instanceof UnsupportedSchema)) throw error;
-      const params: Refusal = { code: "unsupported_value" };
-      const path = ["parameters", ...error.path];
-      context.issues.push({ code: "custom", input: parameters, path, params: { ...params }, message: error.message });
-    }
-  });
+/** The fields of a function beside its name. */
+export const functionFields = {
+  description: z.string().max(MAX_DESCRIPTION).nullish(),
+  parameters: jsonSchema.nullish().describe("JSON schema of the arguments. Default: no arguments."),
+  strict: z
+    .boolean()
+    .nullish()
+    .describe("`true`: the arguments of every call match the schema; a keyword that cannot be enforced is refused."),
+};
 
-const strictSchema = z.object({ function: z.object({ strict: z.literal(true), parameters: jsonSchema }) });
+const described = z.object({ name: functionName, ...functionFields }).check(strictCheck);
+
+interface DescribedFunction {
+  strict?: boolean | null | undefined;
+  parameters?: Record<string, unknown> | null | undefined;
+}
+
+/** Refuses a strict function whose schema cannot be enforced. */
+export function strictCheck(context: z.core.ParsePayload<DescribedFunction>): void {
+  const { strict, parameters } = context.value;
+  if (strict !== true || parameters == null) return;
+  try {
+    checkSchema(parameters);
+  } catch (error) {
+    if (!(error instanceof UnsupportedSchema)) throw error;
+    const params: Refusal = { code: "unsupported_value" };
+    const path = ["parameters", ...error.path];
+    context.issues.push({ code: "custom", input: parameters, path, params: { ...params }, message: error.message });
+  }
+}
+
+const strictTool = z.object({ function: z.object({ strict: z.literal(true), parameters: jsonSchema }) });
 const functionTool = z.object({ type: z.literal("function"), function: described });
 
 /** Types of tools of OpenAI's API that are not supported: refused by name. */
@@ -62,16 +70,28 @@ const allowed = z.object({
   }),
 });
 
-const tools = boundedList(z.discriminatedUnion("type", [functionTool, foreignTool]), { max: MAX_TOOLS });
-
-export const toolFields = {
-  // Each strict schema becomes a grammar: the bound on one schema holds for all those of a request together.
-  tools: z
-    .preprocess((value, context) => {
-      const message = tooLong(value, strictSchemas);
+/**
+ * The tools of one request, in the form of its API. Each strict schema becomes a grammar: the bound on one schema holds for
+ * all those of a request together, which `strictSchema` finds in a tool that may be invalid still.
+ */
+export function boundedTools<Tool extends z.ZodType>(tool: Tool, strictSchema: (tool: unknown) => unknown[]) {
+  return z.preprocess(
+    (value, context) => {
+      const message = tooLong(value, strictSchema);
       if (message !== null) context.issues.push({ code: "custom", input: value, message, continue: false });
       return value;
-    }, tools)
+    },
+    boundedList(tool, { max: MAX_TOOLS }),
+  );
+}
+
+const tools = boundedTools(z.discriminatedUnion("type", [functionTool, foreignTool]), (tool) => {
+  const parameters = strictTool.safeParse(tool).data?.function.parameters;
+  return parameters === undefined ? [] : [parameters];
+});
+
+export const toolFields = {
+  tools: tools
     .nullish()
     .describe(
       `Functions that the model may call: at most ${MAX_TOOLS}, of ${MOST_TOOLS_CHARACTERS} characters of JSON together.`,
@@ -83,18 +103,14 @@ export const toolFields = {
   parallel_tool_calls: z.boolean().nullish().describe("`false`: at most one tool call per answer. Default true."),
 };
 
-/**
- * The bound on all tools together that they exceed, as text; null for none.
- *
- * @param strictSchemas the schemas of the strict tools among them
- */
-export function tooLong(value: unknown, strictSchemas: (tools: unknown[]) => unknown[]): string | null {
+/** The bound on all tools together that they exceed, as text; null for none. */
+function tooLong(value: unknown, strictSchema: (tool: unknown) => unknown[]): string | null {
   if (!Array.isArray(value) || value.length > MAX_TOOLS) return null;
   if (isLongerThan(value, MOST_TOOLS_CHARACTERS))
     return `they have more than ${MOST_TOOLS_CHARACTERS} characters of JSON together`;
   if (membersLeft(value, MOST_TOOLS_MEMBERS) < 0)
     return `they have more than ${MOST_TOOLS_MEMBERS} object members together`;
-  if (!isLongerThan(strictSchemas(value), MOST_SCHEMA_CHARACTERS)) return null;
+  if (!isLongerThan(value.flatMap(strictSchema), MOST_SCHEMA_CHARACTERS)) return null;
   return `the schemas of strict tools have more than ${MOST_SCHEMA_CHARACTERS} characters together`;
 }
 
@@ -105,10 +121,6 @@ function membersLeft(value: unknown, most: number): number {
   let left = Array.isArray(value) ? most : most - items.length;
   for (let i = 0; i < items.length && left >= 0; i++) left = membersLeft(items[i], left);
   return left;
-}
-
-function strictSchemas(tools: unknown[]): unknown[] {
-  return tools.flatMap((tool) => strictSchema.safeParse(tool).data?.function.parameters ?? []);
 }
 
 interface ToolBody {

@@ -1,0 +1,22 @@
+import type { Item } from "../../../openapi/responses/item.ts";
+import type { ResponseObject } from "../../../openapi/responses/response.ts";
+
+/** The stored items that go before an input. */
+export type ContextSource = { previousResponseId: string } | { conversationId: string };
+
+/** Stored context of responses, and where finished ones are kept. Every call is for one owner. */
+export interface ResponseState {
+  /**
+   * Items that go before the input: those of the chain of `previousResponseId`, or of a conversation, oldest first. Throws
+   * the ApiError of an unknown, foreign or unfinished one.
+   */
+  context(owner: string, from: ContextSource): Promise<readonly Item[]>;
+  /** Items by id, for `item_reference`; throws the ApiError of an unknown one. */
+  items(owner: string, ids: readonly string[]): Promise<ReadonlyMap<string, Item>>;
+  /**
+   * Keeps a finished response (the object as answered) with the items of its own input; resolves when it is durable.
+   * Appends both to the conversation, if any. A response whose `store` is false is only appended to its conversation. An
+   * input item that a reference named is kept already, under the same id.
+   */
+  keep(owner: string, response: ResponseObject, input: readonly Item[]): Promise<void>;
+}

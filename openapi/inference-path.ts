@@ -3,6 +3,7 @@ export type GenerationPath =
   | "/v1/chat/completions"
   | "/v1/completions"
   | "/v1/messages"
+  | "/v1/responses"
   | "/infill"
   | "/api/chat"
   | "/api/generate";

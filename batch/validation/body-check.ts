@@ -8,8 +8,10 @@ import { narrowed } from "../../openapi/narrowed-schema.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
 import { type EmbeddingsRequest, embeddingsRequest } from "../../openapi/resources/embeddings.ts";
+import { type ResponsesRequest, responsesRequest } from "../../openapi/responses/request.ts";
+import { checkBatchLine } from "../../openapi/responses/stateless.ts";
 import { USUAL_ANSWER } from "../lines/answer-length.ts";
-import { checkBounds, checkEmbeddingBounds, type ModelBounds } from "./model-bounds.ts";
+import { checkBounds, checkEmbeddingBounds, checkPromptBounds, type ModelBounds } from "./model-bounds.ts";
 import { PrefixKey } from "./prefix-key.ts";
 
 /** Result of the check of a valid body. */
@@ -40,7 +42,9 @@ export function bodyCheck(
   limits: RequestLimits,
   boundsOf: (name: string) => ModelBounds | undefined,
 ): BodyCheck {
-  const withinBounds = <Body extends ChatRequest | CompletionRequest | MessagesRequest>(body: Body): Body => {
+  const withinBounds = <Body extends ChatRequest | CompletionRequest | MessagesRequest | ResponsesRequest>(
+    body: Body,
+  ): Body => {
     if (body.nightshift?.dry_run) {
       throw invalidRequest("unsupported_value", "nightshift.dry_run", "A batch line can't be a dry run.");
     }
@@ -55,7 +59,20 @@ export function bodyCheck(
     }
     case "/v1/completions": {
       const schemaFor = narrowed(completionRequest(limits));
-      return (body) => checkedCompletion(withinBounds(validate(schemaFor(body), body)));
+      return (body) => {
+        const checked = withinBounds(validate(schemaFor(body), body));
+        const known = boundsOf(checked.model);
+        if (known !== undefined) checkPromptBounds(checked, known);
+        return checkedCompletion(checked);
+      };
+    }
+    case "/v1/responses": {
+      const schemaFor = narrowed(responsesRequest(limits));
+      return (body) => {
+        const checked = withinBounds(validate(schemaFor(body), body));
+        checkBatchLine(checked);
+        return checkedResponse(checked);
+      };
     }
     case "/v1/messages": {
       const schemaFor = narrowed(messagesRequest(limits));
@@ -101,6 +118,17 @@ function uncheckedParams(body: unknown): CheckedBody | null {
   const text = new PromptText();
   text.add(JSON.stringify([tools ?? [], system ?? "", messages ?? []]));
   return text.checked(typeof max_tokens === "number" && max_tokens >= 0 ? Math.floor(max_tokens) : null, 1);
+}
+
+function checkedResponse({ input, instructions, tools, max_output_tokens }: ResponsesRequest): CheckedBody {
+  const text = new PromptText();
+  if (tools?.length) text.add(JSON.stringify(tools));
+  if (instructions != null) text.add(`${instructions}\n`);
+  // The estimate counts the names of fields too, which are about as long as a template's marks.
+  for (const item of typeof input === "string" ? [input] : (input ?? [])) {
+    text.add(`${typeof item === "string" ? item : JSON.stringify(item)}\n`);
+  }
+  return text.checked(max_output_tokens ?? null, 1);
 }
 
 function checkedCompletion({ prompt, suffix, max_tokens, n }: CompletionRequest): CheckedBody {

@@ -6,7 +6,7 @@ import type { EmbeddingsRequest } from "../../openapi/resources/embeddings.ts";
 
 /** The fields of bodies that generate, which a model's bounds limit. */
 type GeneratingBody = Pick<CompletionRequest, "model"> &
-  Partial<Pick<CompletionRequest, "logit_bias" | "stop_token_ids" | "prompt" | "suffix">>;
+  Partial<Pick<CompletionRequest, "logit_bias" | "stop_token_ids">>;
 
 /** Bounds of a loaded model, above which it refuses a request. */
 export interface ModelBounds {
@@ -26,12 +26,15 @@ export interface ModelBounds {
  * tokens that leaves no room for an answer. The number of tokens of a text is known only to the engine.
  */
 export function checkBounds(body: GeneratingBody, bounds: ModelBounds): void {
-  const { vocabulary, context, generates, infill } = bounds;
+  const { vocabulary, generates } = bounds;
   if (!generates)
     throw invalidRequest("unsupported_model", "model", `The model '${body.model}' does not generate text.`);
   checkVocabulary(Object.keys(body.logit_bias ?? {}).map(Number), "logit_bias", vocabulary);
   checkVocabulary(body.stop_token_ids ?? [], "stop_token_ids", vocabulary);
-  if (body.prompt === undefined) return;
+}
+
+/** The same for the prompts of a completion. */
+export function checkPromptBounds(body: CompletionRequest, { vocabulary, context, infill }: ModelBounds): void {
   if (!infill && body.suffix != null && body.suffix !== "")
     throw invalidRequest("unsupported_model", "model", NO_INFILL);
   for (const tokens of tokenPrompts(body.prompt)) {

@@ -49,6 +49,9 @@ import { owner, updateOwner } from "../resources/owners.ts";
 import { rerankRequest, rerankResponse } from "../resources/rerank.ts";
 import { detokenizeRequest, detokenizeResponse, tokenizeRequest, tokenizeResponse } from "../resources/tokenize.ts";
 import { addUploadPartForm, completeUpload, createUpload, upload, uploadPart } from "../resources/uploads.ts";
+import { responseStreamEvent } from "../responses/events.ts";
+import { inputTokensRequest, responsesRequest } from "../responses/request.ts";
+import { inputTokens, responseObject } from "../responses/response.ts";
 import {
   completionDeleted,
   storedCompletion,
@@ -79,6 +82,8 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       MessagesRequest: messagesRequest(limits),
       CountTokensRequest: countTokensRequest(limits),
       CreateMessageBatchRequest: messageBatchRequest,
+      CreateResponseRequest: responsesRequest(limits),
+      InputTokensRequest: inputTokensRequest(limits),
       TokenizeRequest: tokenizeRequest(limits),
       DetokenizeRequest: detokenizeRequest(limits),
       EmbeddingsRequest: embeddingsRequest(limits),
@@ -118,6 +123,9 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       MessageBatchPage: messageBatchPage,
       MessageBatchDeleted: messageBatchDeleted,
       AnthropicError: anthropicError,
+      Response: responseObject,
+      ResponseStreamEvent: responseStreamEvent,
+      InputTokens: inputTokens,
       DryRun: dryRunResponse,
       Tokens: tokenizeResponse,
       Detokenized: detokenizeResponse,

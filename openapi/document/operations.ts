@@ -8,6 +8,7 @@ import { ollamaOperations } from "./ollama-operations.ts";
 import type { Operation } from "./operation.ts";
 import { organizationOperations } from "./organization-operations.ts";
 import { ownerOperations } from "./owner-operations.ts";
+import { responseOperations } from "./response-operations.ts";
 import { storedOperations } from "./stored-operations.ts";
 import { tokenOperations } from "./tokenize-operations.ts";
 
@@ -62,6 +63,7 @@ export const operations: readonly Operation[] = [
     failures: generationFailures,
   },
   ...messageOperations,
+  ...responseOperations(generationFailures),
   ...["/v1", ""].flatMap(tokenOperations),
   {
     method: "post",

@@ -77,7 +77,7 @@ const allowed = z.object({
 export function boundedTools<Tool extends z.ZodType>(tool: Tool, strictSchema: (tool: unknown) => unknown[]) {
   return z.preprocess(
     (value, context) => {
-      const message = tooLong(value, strictSchema);
+      const message = toolsExcess(value, strictSchema);
       if (message !== null) context.issues.push({ code: "custom", input: value, message, continue: false });
       return value;
     },
@@ -104,7 +104,7 @@ export const toolFields = {
 };
 
 /** The bound on all tools together that they exceed, as text; null for none. */
-function tooLong(value: unknown, strictSchema: (tool: unknown) => unknown[]): string | null {
+export function toolsExcess(value: unknown, strictSchema: (tool: unknown) => unknown[]): string | null {
   if (!Array.isArray(value) || value.length > MAX_TOOLS) return null;
   if (isLongerThan(value, MOST_TOOLS_CHARACTERS))
     return `they have more than ${MOST_TOOLS_CHARACTERS} characters of JSON together`;

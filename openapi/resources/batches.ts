@@ -3,7 +3,13 @@ import { listOf, listQuery } from "../list.ts";
 import { MAX_METADATA_PAIRS, metadata } from "../metadata.ts";
 
 /** The endpoints of batches. */
-export const BATCH_ENDPOINTS = ["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/messages"] as const;
+export const BATCH_ENDPOINTS = [
+  "/v1/chat/completions",
+  "/v1/completions",
+  "/v1/responses",
+  "/v1/messages",
+  "/v1/embeddings",
+] as const;
 export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
 
 /** The transitions between them are in store/types/batch-row.ts. */

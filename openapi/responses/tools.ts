@@ -44,10 +44,13 @@ export type ResponseTool = z.infer<typeof tool>;
 
 const strictTool = z.object({ type: z.literal("function"), strict: z.literal(true), parameters: anyObject() });
 
-export const responseTools = boundedTools(tool, (value) => {
+/** The schema of a strict tool, which may be invalid still; empty for other tools. */
+export function strictParameters(value: unknown): unknown[] {
   const parameters = strictTool.safeParse(value).data?.parameters;
   return parameters === undefined ? [] : [parameters];
-});
+}
+
+export const responseTools = boundedTools(tool, strictParameters);
 
 const allowedTool = z.object({ type: z.string().max(64), name: z.string().max(128).nullish() });
 

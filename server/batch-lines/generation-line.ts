@@ -10,6 +10,7 @@ import { LineSink } from "../generation/output/line-sink.ts";
 import type { GenerationRequest } from "../generation/request.ts";
 import { RequestRun } from "../generation/request-run.ts";
 import { checkTokens } from "../generation/token-id-check.ts";
+import { withinContext } from "../generation/truncation.ts";
 import { enforceForm } from "../grammar/tool-grammar.ts";
 import { statusOf } from "../inference/request-count.ts";
 import { type ExecuteDeps, grammarOwner, type LineContext } from "./line-deps.ts";
@@ -26,18 +27,19 @@ export interface GenerationLineParts {
 /** Runs a batch line that generates. Throws the ApiError of a body that its model cannot take. */
 export async function generateLine(
   deps: ExecuteDeps,
-  { dialect, request, ready, line }: GenerationLineParts,
+  { dialect, request: asked, ready, line }: GenerationLineParts,
 ): Promise<Executed> {
   const { loads, metrics, grammars, clock, randomId, lineTimeoutMs } = deps;
   const { owner, signal } = line;
   requireTask(ready.facts, "generate");
-  checkInfill(request.submissions, ready.facts);
-  checkTokens(request.submissions, ready.facts);
+  checkInfill(asked.submissions, ready.facts);
+  checkTokens(asked.submissions, ready.facts);
+  const request = asked.truncate ? await withinContext(asked, ready, signal) : asked;
   if (signal.aborted) return { how: "stopped" };
   const { endpoint } = dialect;
   const model = ready.model.id;
   const identity = {
-    id: dialect.idPrefix + randomId(),
+    id: `${dialect.idPrefix}${randomId()}`,
     created: epochSeconds(clock),
     model,
     tier: "default" as const,

@@ -2,6 +2,7 @@ import type { RequestLimits } from "../../openapi/request-limits.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { ModelLoads } from "../admission/model-load.ts";
 import type { CompletionStore } from "../dialects/chat-storage.ts";
+import type { Seal } from "../dialects/responses/sealed-text.ts";
 import type { Grammars } from "../grammar/grammar-compiler.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { ModelSet } from "../models/model-set.ts";
@@ -15,6 +16,8 @@ export interface ExecuteDeps {
   limits: RequestLimits;
   /** Keeps the chat completions of lines with `store`. */
   completions: CompletionStore;
+  /** Of the reasoning in responses. */
+  seal: Seal;
   clock: Clock;
   randomId: () => string;
   /** Milliseconds that a line may take from its start in the engine; its queue wait does not count. */

@@ -6,6 +6,7 @@ import type { ReadyModel } from "../admission/ready-model.ts";
 import { chatDialect } from "../dialects/chat.ts";
 import { completionDialect } from "../dialects/completions.ts";
 import { embeddingsReader } from "../dialects/embeddings.ts";
+import { responsesDialect } from "../dialects/responses/responses.ts";
 import type { Dialect } from "../generation/generation-endpoint.ts";
 import { embedLine } from "./embedding-line.ts";
 import { generateLine } from "./generation-line.ts";
@@ -14,7 +15,7 @@ import { refusedLine } from "./line-outcome.ts";
 import { checkLineModel, messageLineDialect } from "./message-line.ts";
 
 /** Reads a line's body, and returns what runs it. Both throw the ApiError that is the line's answer. */
-type Reader = (body: unknown) => (ready: ReadyModel, line: LineContext) => Promise<Executed>;
+type Reader = (body: unknown, owner: string) => (ready: ReadyModel, line: LineContext) => Promise<Executed>;
 
 /**
  * Runs a batch line through the code of the synchronous endpoints, at tier batch also where its body names another. A line does
@@ -23,8 +24,8 @@ type Reader = (body: unknown) => (ready: ReadyModel, line: LineContext) => Promi
 export function lineExecutor(deps: ExecuteDeps): Execute {
   const generation =
     (dialect: Dialect): Reader =>
-    (body) => {
-      const request = dialect.read(body);
+    (body, owner) => {
+      const request = dialect.read(body, owner);
       return (ready, line) => generateLine(deps, { dialect, request, ready, line });
     };
   const readInput = embeddingsReader(deps.limits);
@@ -32,6 +33,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
     "/v1/chat/completions": generation(chatDialect(deps.limits, deps.completions)),
     "/v1/completions": generation(completionDialect(deps.limits)),
     "/v1/messages": generation(messageLineDialect(deps.limits)),
+    "/v1/responses": generation(responsesDialect({ limits: deps.limits, seal: deps.seal, state: null })),
     "/v1/embeddings": (body) => {
       const request = readInput(body);
       return (ready, line) => embedLine(deps, request, ready, line);
@@ -42,7 +44,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
   return async (endpoint, body, { owner, model: id, signal }) => {
     try {
       if (endpoint === "/v1/messages") checkLineModel(body, (name) => deps.models.get(name)?.id, id);
-      const run = await deps.grammars.run(() => readers[endpoint](body), grammarOwner(owner), signal);
+      const run = await deps.grammars.run(() => readers[endpoint](body, owner), grammarOwner(owner), signal);
       const model = deps.models.get(id);
       if (model === undefined) return { how: "passing", reason: `the model '${id}' is not served` };
       const { state, facts } = model.engine;

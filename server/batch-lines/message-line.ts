@@ -8,8 +8,8 @@ export function messageLineDialect(limits: RequestLimits): Dialect {
   const dialect = messagesDialect(limits);
   return {
     ...dialect,
-    read(body) {
-      const request = dialect.read(paramsOf(body) ?? body);
+    read(body, owner) {
+      const request = dialect.read(paramsOf(body) ?? body, owner);
       if (!request.dryRun) return request;
       throw invalidRequest("unsupported_value", "nightshift.dry_run", "A batch line can't be a dry run.");
     },

@@ -28,7 +28,7 @@ export async function startBatchWork(
   { models, residency, loads, utilization }: ModelParts,
 ): Promise<BatchParts> {
   const { options, log, randomId, registry, metrics, bounds, parts, openGrammars, openValidation } = composition;
-  const { store, files, uploads, stored, time, sweeper } = storage;
+  const { store, seal, files, uploads, stored, time, sweeper } = storage;
   await parts.start({ name: "sweeper", start: () => sweeper.start(), stop: () => sweeper.stop() });
   const grammars = await parts.start({ name: "grammars", start: openGrammars, stop: (started) => started.stop() });
   const validation = await parts.start({
@@ -47,6 +47,7 @@ export async function startBatchWork(
     metrics,
     grammars,
     completions: stored.completions,
+    seal,
     batchMetrics: new BatchMetrics(registry),
     load: utilization,
     webhooks: endpoints,

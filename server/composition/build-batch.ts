@@ -36,7 +36,7 @@ export interface BatchOptions extends Pick<FixedBounds, "graceMs" | "calmMs"> {
 }
 
 export interface BatchDeps
-  extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "grammars" | "completions" | "randomId"> {
+  extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "grammars" | "completions" | "seal" | "randomId"> {
   residency: Residence;
   keys: Pick<KeyRing, "modelsOf">;
   store: Store;

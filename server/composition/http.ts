@@ -25,7 +25,7 @@ export interface HttpParts {
  */
 export async function startHttp(
   composition: Composition,
-  { store, files, uploads, stored }: StorageParts,
+  { store, seal, files, uploads, stored }: StorageParts,
   { prices, ledger, keys, owners }: AccountingParts,
   { models, residency, loads, utilization, closeEngines }: ModelParts,
   { grammars, batches, jobs, messageBatches, erasures, settled }: BatchParts,
@@ -39,6 +39,8 @@ export async function startHttp(
     onlineShare: (model) => utilization.of(model),
     metrics,
     grammars,
+    seal,
+    responseState: null,
     store,
     files,
     uploads,

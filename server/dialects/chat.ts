@@ -7,6 +7,7 @@ import { answerForm } from "../generation/answer-form.ts";
 import type { Dialect } from "../generation/generation-endpoint.ts";
 import { generationSettings } from "../generation/generation-settings.ts";
 import type { GenerationRequest } from "../generation/request.ts";
+import { templateVariables, thinkingOf } from "../generation/thinking.ts";
 import type { ToolUse, Turn } from "../generation/turn.ts";
 import { turnRequest } from "../generation/turn-request.ts";
 import { unusedSamplerFields } from "../generation/unused-samplers.ts";
@@ -53,7 +54,7 @@ export function chatTurn(body: ChatRequest): Turn {
     tools: body.tool_choice === "none" ? [] : (body.tools ?? []).flatMap(functionTool),
     toolUse: toolUse(body),
     form: answerForm(body),
-    thinking: { effort: body.reasoning_effort ?? null, budget: thoughtBudget(body) },
+    thinking: thinkingOf(body.reasoning_effort, body),
     variables: templateVariables(body),
     settings: generationSettings(body, {
       maxTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
@@ -87,15 +88,4 @@ export function functionTool(tool: NonNullable<ChatRequest["tools"]>[number]): F
       },
     },
   ];
-}
-
-function templateVariables(body: ChatRequest): Record<string, unknown> {
-  const given = Object.entries(body.chat_template_kwargs ?? {}).filter(([, value]) => value !== null);
-  return { ...(body.verbosity != null && { verbosity: body.verbosity }), ...Object.fromEntries(given) };
-}
-
-/** The field has one name in vLLM and two in llama-server. */
-function thoughtBudget(body: ChatRequest): number | null {
-  const tokens = body.thinking_token_budget ?? body.thinking_budget_tokens ?? body.reasoning_budget_tokens ?? null;
-  return tokens === -1 ? Number.POSITIVE_INFINITY : tokens;
 }

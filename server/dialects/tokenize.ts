@@ -14,6 +14,7 @@ import {
 import type { ReadyModel } from "../admission/ready-model.ts";
 import type { Grammars } from "../grammar/grammar-compiler.ts";
 import type { InferenceEndpoint, InferenceRequest } from "../inference/endpoint.ts";
+import type { Exchange } from "../inference/exchange.ts";
 import { listText, pieceAt, wholeText } from "../tokenize/token-list.ts";
 import { TokenRun } from "../tokenize/token-run.ts";
 import { chatReader } from "./chat.ts";
@@ -27,26 +28,28 @@ export interface TokenRequest {
   model: string | null;
   /** Its fields that were accepted and not used. */
   ignored: readonly string[];
-  /** Throws the ApiError of a question that the model does not support. */
+  /** Throws the ApiError of a question that the model does not support. It needs grammars, and may run more than once. */
   question(ready: ReadyModel): TokenQuestion;
   write(answer: TokenAnswer, ready: ReadyModel): Promise<string>;
 }
+
+/** Throws the ApiError of an invalid body. */
+export type TokenReader = (body: unknown, owner: string) => TokenRequest | Promise<TokenRequest>;
 
 /** POST /tokenize and /detokenize. No metric counts them, and any body is read: it costs less than a step. */
 export class TokenEndpoint implements InferenceEndpoint {
   readonly label = null;
   readonly refusesUnread = false;
-  readonly #read: (body: unknown) => TokenRequest;
+  readonly #read: TokenReader;
   readonly #grammars: Grammars;
 
-  /** `read` throws the ApiError of an invalid body. */
-  constructor(read: (body: unknown) => TokenRequest, grammars: Grammars) {
+  constructor(read: TokenReader, grammars: Grammars) {
     this.#read = read;
     this.#grammars = grammars;
   }
 
-  parse(body: unknown): InferenceRequest {
-    const request = this.#read(body);
+  async parse(body: unknown, { caller }: Exchange): Promise<InferenceRequest> {
+    const request = await this.#read(body, caller.owner);
     return {
       model: request.model,
       tier: null,

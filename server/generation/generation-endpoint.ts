@@ -12,14 +12,20 @@ import { GenerationRun, type GenerationRunDeps } from "./generation-run.ts";
 import { checkInfill } from "./infill-prompt.ts";
 import type { GenerationRequest } from "./request.ts";
 import { checkTokens } from "./token-id-check.ts";
+import { withinContext } from "./truncation.ts";
 
 /** The parser of one API. It returns the writers of the answer along with the request. */
 export interface Dialect {
   readonly endpoint: GenerationPath;
   /** The prefix of the ids of answers, with its divider. */
   readonly idPrefix: string;
-  /** Throws the ApiError of an invalid body. */
-  read(body: unknown): GenerationRequest;
+  /** Throws the ApiError of an invalid body. It needs grammars, and may run more than once. */
+  read(body: unknown, owner: string): GenerationRequest;
+  /**
+   * Reads the stored items to which a body refers, and returns the parser of that body. Throws the ApiError of an unknown
+   * one. Absent where no body refers to any.
+   */
+  load?(body: unknown, owner: string): Promise<(body: unknown) => GenerationRequest>;
 }
 
 export interface GenerationEndpointDeps extends GenerationRunDeps {
@@ -41,24 +47,29 @@ export class GenerationEndpoint implements InferenceEndpoint {
     this.#deps = deps;
   }
 
-  async parse(body: unknown, { caller, disconnected }: Exchange): Promise<InferenceRequest> {
-    const request = await this.#deps.grammars.run(() => this.#dialect.read(body), caller.owner, disconnected);
-    const { model, tier, stream } = request;
+  async parse(body: unknown, { caller: { owner }, disconnected }: Exchange): Promise<InferenceRequest> {
+    const dialect = this.#dialect;
+    const read = (await dialect.load?.(body, owner)) ?? ((json: unknown) => dialect.read(json, owner));
+    const request = await this.#deps.grammars.run(() => read(body), owner, disconnected);
+    const { model, tier, stream, dryRun } = request;
+    // A batch line has no stored items.
+    const deferrable = !stream && !dryRun && dialect.load === undefined;
     return {
       model,
       tier,
-      jobEndpoint: stream || request.dryRun ? null : jobEndpoint(this.label),
-      metered: !request.dryRun,
+      jobEndpoint: deferrable ? jobEndpoint(this.label) : null,
+      metered: !dryRun,
       ignored: request.ignored,
-      prepare: (ready) => this.#prepare(request, ready),
+      prepare: (ready) => this.#prepare(request, ready, disconnected),
     };
   }
 
-  #prepare(request: GenerationRequest, ready: ReadyModel): TokenRun | GenerationRun {
+  async #prepare(asked: GenerationRequest, ready: ReadyModel, signal: AbortSignal): Promise<TokenRun | GenerationRun> {
     requireTask(ready.facts, "generate");
-    request.checkModel?.(ready.facts);
-    checkInfill(request.submissions, ready.facts);
-    checkTokens(request.submissions, ready.facts);
+    asked.checkModel?.(ready.facts);
+    checkInfill(asked.submissions, ready.facts);
+    checkTokens(asked.submissions, ready.facts);
+    const request = asked.truncate ? await withinContext(asked, ready, signal) : asked;
     if (!request.dryRun) return new GenerationRun(request, ready, this.#dialect, this.#deps);
     return new TokenRun(ready, async (tokenize) =>
       JSON.stringify(await dryRun(request, ready, this.#deps.prices, tokenize)),

@@ -59,7 +59,7 @@ export class GenerationRun implements InferenceRun {
     this.#ready = ready;
     this.#endpoint = endpoint;
     this.#identity = {
-      id: idPrefix + deps.randomId(),
+      id: `${idPrefix}${deps.randomId()}`,
       created: epochSeconds(deps.clock),
       model: ready.model.id,
       tier: request.tier,

@@ -15,6 +15,8 @@ export interface GenerationRequest {
   submissions: Asked[];
   /** Null where no tools are offered. */
   toolChoice: ToolChoice | null;
+  /** True where a prompt that is too long loses its oldest messages; absent where it is refused. */
+  truncate?: boolean;
   stream: boolean;
   /** True for a request that is not run: its answer is the rendered prompt and the cost. */
   dryRun: boolean;

@@ -11,6 +11,10 @@ import { embeddingsReader } from "../dialects/embeddings.ts";
 import { infillDialect } from "../dialects/infill/infill.ts";
 import { ollamaEndpoints } from "../dialects/ollama/endpoints.ts";
 import { rerankReader } from "../dialects/rerank.ts";
+import { inputTokensReader } from "../dialects/responses/input-tokens.ts";
+import type { ResponseState } from "../dialects/responses/response-state.ts";
+import { responsesDialect } from "../dialects/responses/responses.ts";
+import type { Seal } from "../dialects/responses/sealed-text.ts";
 import { detokenizeReader, TokenEndpoint, tokenizeReader } from "../dialects/tokenize.ts";
 import { VectorEndpoint } from "../embedding/vector-endpoint.ts";
 import { GenerationEndpoint, type GenerationEndpointDeps } from "../generation/generation-endpoint.ts";
@@ -31,6 +35,10 @@ export interface InferenceRouteParts
   metrics: Metrics;
   options: AppOptions;
   completions: CompletionStore;
+  /** Of the reasoning in responses. */
+  seal: Seal;
+  /** Null where no responses are stored. */
+  responseState: ResponseState | null;
 }
 
 /** Routes that engines answer, all on the path of `answer`. */
@@ -50,6 +58,7 @@ export function inferenceRoutes(parts: InferenceRouteParts): Routes {
     post: (req, res) => answer(new Exchange(req, res), endpoint, deps),
   });
 
+  const responses = { limits: options.limits, seal: parts.seal, state: parts.responseState };
   const tokenize = post(new TokenEndpoint(tokenizeReader(options.limits), grammars));
   const detokenize = post(new TokenEndpoint(detokenizeReader(options.limits), grammars));
   return {
@@ -58,6 +67,8 @@ export function inferenceRoutes(parts: InferenceRouteParts): Routes {
     "/infill": post(new GenerationEndpoint(infillDialect(options.limits), deps)),
     "/v1/messages": post(new GenerationEndpoint(messagesDialect(options.limits), deps)),
     "/v1/messages/count_tokens": post(new TokenEndpoint(countTokensReader(options.limits), grammars)),
+    "/v1/responses": post(new GenerationEndpoint(responsesDialect(responses), deps)),
+    "/v1/responses/input_tokens": post(new TokenEndpoint(inputTokensReader(responses), grammars)),
     "/v1/embeddings": post(new VectorEndpoint("/v1/embeddings", embeddingsReader(options.limits), deps)),
     "/v1/rerank": post(new VectorEndpoint("/v1/rerank", rerankReader(options.limits), deps)),
     "/v1/tokenize": tokenize,

@@ -76,6 +76,7 @@ const NO_BODY: InputLimits = {
 const MESSAGE_ITEMS =
   `${count(MAX_ALL_PARTS)} blocks of all together, 128 tools of ${count(MOST_TOOLS_CHARACTERS)} characters and ` +
   `${count(MOST_TOOLS_MEMBERS)} members together, schemas of ${count(MOST_SCHEMA_CHARACTERS)} characters`;
+const RESPONSE_ITEMS = `${count(messages)} items of 1,024 parts, ${count(MAX_ALL_PARTS)} parts of all together, 128 tools of ${count(MOST_TOOLS_CHARACTERS)} characters and ${count(MOST_TOOLS_MEMBERS)} members together, schemas of ${count(MOST_SCHEMA_CHARACTERS)} characters`;
 
 const BODIES: Readonly<Record<string, InputLimits>> = {
   "post /v1/chat/completions": prompt(
@@ -92,6 +93,8 @@ const BODIES: Readonly<Record<string, InputLimits>> = {
   ),
   "post /v1/completions": prompt(`${prompts} prompts of ${count(promptTokens)} tokens, ${choices} choices each`),
   "post /infill": prompt(`a prefix, a suffix, ${MOST_INFILL_FILES} other files`),
+  "post /v1/responses": prompt(RESPONSE_ITEMS),
+  "post /v1/responses/input_tokens": prompt(RESPONSE_ITEMS, "requests of the key, its owner's part of the queue"),
   "post /v1/embeddings": prompt(`${count(MOST_INPUTS)} inputs`),
   "post /v1/rerank": prompt(
     `2,048 documents, ${count(MOST_QUERY_CHARACTERS)} characters of the query times the documents`,

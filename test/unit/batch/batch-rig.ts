@@ -13,6 +13,7 @@ import type { Batch } from "../../../openapi/resources/batches.ts";
 import { ModelLoads } from "../../../server/admission/model-load.ts";
 import { type BatchOptions, buildBatch } from "../../../server/composition/build-batch.ts";
 import { openFileParts } from "../../../server/composition/file-parts.ts";
+import { Seal } from "../../../server/dialects/responses/sealed-text.ts";
 import { BatchMetrics } from "../../../server/metrics/batch-metrics.ts";
 import { Metrics } from "../../../server/metrics/metrics.ts";
 import { OnlineUtilization } from "../../../server/metrics/online-utilization.ts";
@@ -79,6 +80,7 @@ export async function batchRig(
     metrics,
     grammars: GRAMMARS_HERE,
     completions: { add: async () => {} },
+    seal: new Seal(Buffer.alloc(32)),
     batchMetrics: new BatchMetrics(metrics.registry),
     load: new OnlineUtilization(() => performance.now()),
     webhooks: new WebhookEndpoints([

@@ -4,6 +4,7 @@ import { ApiError } from "../../../../openapi/api-error.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../../openapi/request-limits.ts";
 import { ModelLoads } from "../../../../server/admission/model-load.ts";
 import { lineExecutor } from "../../../../server/batch-lines/line-executor.ts";
+import { Seal } from "../../../../server/dialects/responses/sealed-text.ts";
 import { Metrics } from "../../../../server/metrics/metrics.ts";
 import { ModelSet } from "../../../../server/models/model-set.ts";
 import { chatLine } from "../../../batch/batch-rig.ts";
@@ -24,6 +25,7 @@ test("a line that the engine refuses counts as refused, with the version of its 
     grammars: GRAMMARS_HERE,
     limits: DEFAULT_REQUEST_LIMITS,
     completions: { add: async () => {} },
+    seal: new Seal(Buffer.alloc(32)),
     clock: CLOCK,
     randomId: () => "id",
     lineTimeoutMs: 60_000,
@@ -48,6 +50,7 @@ test("a line runs on its batch's model after an alias in its body was moved to a
     grammars: GRAMMARS_HERE,
     limits: DEFAULT_REQUEST_LIMITS,
     completions: { add: async () => {} },
+    seal: new Seal(Buffer.alloc(32)),
     clock: CLOCK,
     randomId: () => "id",
     lineTimeoutMs: 60_000,
@@ -70,6 +73,7 @@ test("the answer of a line names the fields of its body that were not used", asy
     grammars: GRAMMARS_HERE,
     limits: DEFAULT_REQUEST_LIMITS,
     completions: { add: async () => {} },
+    seal: new Seal(Buffer.alloc(32)),
     clock: CLOCK,
     randomId: () => "id",
     lineTimeoutMs: 60_000,

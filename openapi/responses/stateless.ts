@@ -1,0 +1,27 @@
+import { invalidRequest } from "../api-error.ts";
+import type { ResponsesRequest } from "./request.ts";
+
+type Referring = Pick<ResponsesRequest, "previous_response_id" | "conversation" | "input">;
+
+/** Throws the 400 of a body that refers to stored items, where there are none. */
+export function checkStateless(body: Referring): void {
+  const refuse = (param: string) => {
+    throw invalidRequest(
+      "unsupported_value",
+      param,
+      `Unsupported value: '${param}': no stored items can be used here.`,
+    );
+  };
+  if (body.previous_response_id != null) refuse("previous_response_id");
+  if (body.conversation != null) refuse("conversation");
+  const reference = Array.isArray(body.input) ? body.input.findIndex(({ type }) => type === "item_reference") : -1;
+  if (reference !== -1) refuse(`input[${reference}]`);
+}
+
+/** Throws the 400 of a body that a batch line cannot have: lines run without the store of responses. */
+export function checkBatchLine(body: Referring & Pick<ResponsesRequest, "store">): void {
+  checkStateless(body);
+  if (body.store !== true) return;
+  const message = "Unsupported value: 'store': the result file of a batch has its responses; omit it or send false.";
+  throw invalidRequest("unsupported_value", "store", message);
+}

@@ -1,0 +1,68 @@
+import type { z } from "zod";
+import { MAX_TOOLS, toolsExcess } from "../generation/tools.ts";
+import type { InputItem } from "./input-item.ts";
+import { type ResponseTool, type ResponseToolChoice, strictParameters } from "./tools.ts";
+
+interface Checked {
+  input?: string | InputItem[] | null | undefined;
+  tools?: ResponseTool[] | null | undefined;
+  tool_choice?: ResponseToolChoice | null | undefined;
+  previous_response_id?: string | null | undefined;
+  conversation?: unknown;
+}
+
+/** A tool that the model is told of. */
+export type OwnTool = Exclude<ResponseTool, { type: "hosted" }>;
+
+/** The tools of a request that the model is told of: those of the field, and those that its items add. */
+export function toolsOf({ tools, input }: Pick<Checked, "tools" | "input">): OwnTool[] {
+  return allTools({ tools, input }).filter((tool) => tool.type !== "hosted");
+}
+
+function allTools({ tools, input }: Pick<Checked, "tools" | "input">): ResponseTool[] {
+  const items = Array.isArray(input) ? input : [];
+  return [...(tools ?? []), ...items.flatMap((item) => (item.type === "additional_tools" ? item.tools : []))];
+}
+
+/** The tools that a choice of `allowed_tools` names, without those that are skipped. */
+export function allowedNames({ tools }: Extract<ResponseToolChoice, { type: "allowed_tools" }>): string[] {
+  return tools.flatMap(({ type, name }) => (name != null && (type === "function" || type === "custom") ? [name] : []));
+}
+
+/** Rules between the fields of a request. */
+export function responseChecks(context: z.core.ParsePayload<Checked>): void {
+  const { value, issues } = context;
+  const complain = (path: PropertyKey[], message: string) =>
+    issues.push({ code: "custom", input: value, path, message });
+  if (value.previous_response_id != null && value.conversation != null) {
+    complain(["conversation"], "it is not allowed together with 'previous_response_id'");
+  }
+  const all = allTools(value);
+  const excess = all.length > MAX_TOOLS ? `they are more than ${MAX_TOOLS}` : toolsExcess(all, strictParameters);
+  if (excess !== null) return void complain(["tools"], excess);
+  const tools = toolsOf(value);
+  const names = tools.map(({ name }) => name);
+  const duplicate = names.findIndex((name, index) => names.indexOf(name) !== index);
+  if (duplicate !== -1) complain(["tools"], `two tools have the name '${names[duplicate]}'`);
+  checkChoice(value.tool_choice, tools, complain);
+}
+
+function checkChoice(
+  choice: ResponseToolChoice | null | undefined,
+  tools: readonly OwnTool[],
+  complain: (path: PropertyKey[], message: string) => void,
+): void {
+  if (choice == null || choice === "none" || choice === "auto") return;
+  const has = (name: string) => tools.some((tool) => tool.name === name);
+  if (choice === "required") {
+    if (tools.length === 0) complain(["tool_choice"], "there is no tool that this server supports");
+  } else if (choice.type !== "allowed_tools") {
+    if (!tools.some(({ type, name }) => type === choice.type && name === choice.name))
+      complain(["tool_choice", "name"], "there is no such tool");
+  } else {
+    const names = allowedNames(choice);
+    if (!names.every(has)) complain(["tool_choice", "tools"], "one of them is not among the tools");
+    if (names.length === 0 && choice.mode === "required")
+      complain(["tool_choice", "tools"], "this server supports none of them");
+  }
+}

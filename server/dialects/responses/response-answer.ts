@@ -1,0 +1,50 @@
+import type { ResponsesRequest } from "../../../openapi/responses/request.ts";
+import type { ResponseObject } from "../../../openapi/responses/response.ts";
+import type { WholeChoice } from "../../generation/output/body-sink.ts";
+import type { AnswerEnd } from "../../generation/output/sink.ts";
+import type { AnswerIdentity } from "../../generation/output/stream-format.ts";
+import { type OutputForm, outputItems } from "./output-items.ts";
+import { ResponseEvents } from "./response-events.ts";
+import { begunResponse, endedResponse } from "./response-object.ts";
+import type { ToolSet } from "./tool-set.ts";
+
+export interface AnswerParts {
+  body: ResponsesRequest;
+  tools: ToolSet;
+  form: OutputForm;
+  /** True where the response can be read later. */
+  stored: boolean;
+}
+
+/** The answer of one request. It is stored as it was sent: sealed texts differ each time that they are made. */
+export class ResponseAnswer {
+  readonly #parts: AnswerParts;
+  #events: ResponseEvents | null = null;
+  #whole: ResponseObject | null = null;
+
+  constructor(parts: AnswerParts) {
+    this.#parts = parts;
+  }
+
+  events(identity: AnswerIdentity): ResponseEvents {
+    this.#events = new ResponseEvents(this.#begun(identity), this.#parts.form);
+    return this.#events;
+  }
+
+  /** The response of a complete answer, whole or streamed. */
+  whole(identity: AnswerIdentity, choice: WholeChoice, end: AnswerEnd): ResponseObject {
+    if (this.#events !== null) return this.#events.ended(end);
+    this.#whole ??= endedResponse(
+      this.#begun(identity),
+      outputItems(identity.id, choice, this.#parts.form),
+      choice.finish.reason,
+      end,
+    );
+    return this.#whole;
+  }
+
+  #begun(identity: AnswerIdentity): ResponseObject {
+    const { body, tools, stored } = this.#parts;
+    return begunResponse(body, tools, stored, identity);
+  }
+}

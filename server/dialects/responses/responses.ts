@@ -1,0 +1,92 @@
+import { validate } from "../../../openapi/generation/validate.ts";
+import { ignoredNames } from "../../../openapi/ignored-fields.ts";
+import type { RequestLimits } from "../../../openapi/request-limits.ts";
+import type { GivenItem, Item } from "../../../openapi/responses/item.ts";
+import { type ResponsesRequest, responsesRequest } from "../../../openapi/responses/request.ts";
+import { checkStateless } from "../../../openapi/responses/stateless.ts";
+import type { Dialect } from "../../generation/generation-endpoint.ts";
+import type { GenerationRequest } from "../../generation/request.ts";
+import { turnRequest } from "../../generation/turn-request.ts";
+import { unusedSamplerFields } from "../../generation/unused-samplers.ts";
+import { givenItems, type StoredItems } from "./given-items.ts";
+import { itemId, type OutputForm } from "./output-items.ts";
+import { ResponseAnswer } from "./response-answer.ts";
+import { summaryOf } from "./response-object.ts";
+import type { ResponseState } from "./response-state.ts";
+import { responseTurn, samplingBody } from "./response-turn.ts";
+import type { Seal } from "./sealed-text.ts";
+import { skippedNames } from "./skipped-names.ts";
+import { storedItems } from "./stored-items.ts";
+import { toolSet } from "./tool-set.ts";
+
+export interface ResponsesParts {
+  limits: RequestLimits;
+  seal: Seal;
+  /** Null where nothing is stored, as in batches. */
+  state: ResponseState | null;
+}
+
+const NOTHING_STORED: StoredItems = { before: [], referenced: new Map() };
+
+/** POST /v1/responses. */
+export function responsesDialect({ limits, seal, state }: ResponsesParts): Dialect {
+  const schema = responsesRequest(limits);
+  const read = (json: unknown, owner: string, stored: StoredItems | null): GenerationRequest => {
+    const body = validate(schema, json);
+    if (stored === null) checkStateless(body);
+    const ignored = [
+      ...ignoredNames(Object(json), schema),
+      ...skippedNames(body),
+      ...unusedSamplerFields(samplingBody(body)),
+    ];
+    return { ...responseRequest(body, owner, stored ?? NOTHING_STORED, { seal, state }), ignored };
+  };
+  return {
+    endpoint: "/v1/responses",
+    idPrefix: "resp_",
+    read: (json, owner) => read(json, owner, null),
+    ...(state !== null && {
+      load: async (json, owner) => {
+        const stored = await storedItems(json, owner, state, limits);
+        return (body) => read(body, owner, stored);
+      },
+    }),
+  };
+}
+
+/** The request of a valid body. */
+function responseRequest(
+  body: ResponsesRequest,
+  owner: string,
+  stored: StoredItems,
+  { seal, state }: Pick<ResponsesParts, "seal" | "state">,
+): Omit<GenerationRequest, "ignored"> {
+  const tools = toolSet(body);
+  const input = givenItems(body.input, stored);
+  const context = { items: [...stored.before, ...input], open: (sealed: string) => seal.open(sealed, owner) };
+  const form: OutputForm = {
+    custom: tools.custom,
+    summary: summaryOf(body) !== null,
+    seal: body.include?.includes("reasoning.encrypted_content") ? (text) => seal.seal(text, owner) : null,
+  };
+  const kept = state !== null && ((body.store ?? true) || body.conversation != null);
+  const answer = new ResponseAnswer({ body, tools, form, stored: state !== null && (body.store ?? true) });
+  return {
+    model: body.model,
+    ...turnRequest(responseTurn(body, context, tools)),
+    truncate: body.truncation === "auto",
+    stream: body.stream ?? false,
+    dryRun: body.nightshift?.dry_run ?? false,
+    chunks: (identity) => answer.events(identity),
+    whole: (identity, [choice], end) => answer.whole(identity, choice!, end),
+    ...(kept && {
+      keep: async ({ identity, choices: [choice], end }) =>
+        state.keep(owner, answer.whole(identity, choice!, end), withIds(input, identity.id)),
+    }),
+  };
+}
+
+/** The items of an input with ids. One that a reference named has its own. */
+function withIds(items: readonly (Item | GivenItem)[], responseId: string): Item[] {
+  return items.map((item, index) => ({ id: itemId(item.type, responseId, `in${index}`), ...item }));
+}

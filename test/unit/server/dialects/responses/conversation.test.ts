@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import type { GivenItem } from "../../../../../openapi/responses/item.ts";
+import { messagesOf } from "../../../../../server/dialects/responses/conversation.ts";
+
+const status = "completed" as const;
+const user = (text: string): GivenItem => ({
+  type: "message",
+  role: "user",
+  status,
+  content: [{ type: "input_text", text }],
+});
+const answer = (text: string): GivenItem => ({
+  type: "message",
+  role: "assistant",
+  status,
+  content: [{ type: "output_text", text, annotations: [], logprobs: [] }],
+});
+const thought = (text: string): GivenItem => ({
+  type: "reasoning",
+  summary: [],
+  content: [{ type: "reasoning_text", text }],
+  status,
+});
+const call = (call_id: string): GivenItem => ({ type: "function_call", call_id, name: "f", arguments: "{}", status });
+const output = (call_id: string): GivenItem => ({
+  type: "function_call_output",
+  call_id,
+  output: `of ${call_id}`,
+  status,
+});
+const toolCall = (id: string) => ({ id, type: "function", function: { name: "f", arguments: "{}" } });
+const toolMessage = (id: string) => ({ role: "tool", tool_call_id: id, content: `of ${id}` });
+
+const messages = (...items: GivenItem[]) => messagesOf(items, () => null);
+
+test("neighbours of one turn are one message, and outputs follow in the order of the calls", () => {
+  const items = [user("hi"), thought("hm"), answer("wait"), call("a"), call("b"), output("b"), output("a")];
+  expect(messages(...items, thought("so"), answer("done"))).toEqual([
+    { role: "user", content: "hi" },
+    { role: "assistant", reasoning_content: "hm", content: "wait", tool_calls: [toolCall("a"), toolCall("b")] },
+    toolMessage("a"),
+    toolMessage("b"),
+    { role: "assistant", reasoning_content: "so", content: "done" },
+  ]);
+});
+
+test("calls that were answered one after the other stay apart", () => {
+  expect(messages(call("a"), output("a"), call("b"), output("b"))).toEqual([
+    { role: "assistant", content: null, tool_calls: [toolCall("a")] },
+    toolMessage("a"),
+    { role: "assistant", content: null, tool_calls: [toolCall("b")] },
+    toolMessage("b"),
+  ]);
+});
+
+test("custom calls are calls with one text; reasoning without an answer is left out", () => {
+  const custom: GivenItem = { type: "custom_tool_call", call_id: "c", name: "p", input: 'a"b', status };
+  const result: GivenItem = {
+    type: "custom_tool_call_output",
+    call_id: "c",
+    output: [{ type: "input_text", text: "ok" }],
+  };
+  expect(messages(custom, result, thought("lost"), user("next"))).toEqual([
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "c", type: "function", function: { name: "p", arguments: '{"input":"a\\"b"}' } }],
+    },
+    { role: "tool", tool_call_id: "c", content: "ok" },
+    { role: "user", content: "next" },
+  ]);
+});
+
+test("calls and outputs come in pairs; a call that was cut short may have none", () => {
+  expect(() => messages(output("a"))).toThrow("No tool call found for function call output with call_id a.");
+  expect(() => messages(call("a"), user("x"))).toThrow("No tool output found for function call a.");
+  const cut: GivenItem = { type: "function_call", call_id: "a", name: "f", arguments: "{", status: "incomplete" };
+  expect(messages(cut, user("x"))).toEqual([{ role: "user", content: "x" }]);
+});

@@ -1,0 +1,140 @@
+import OpenAI from "openai";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { ApiError } from "../../../../../openapi/api-error.ts";
+import { type ResponseStreamEvent, responseStreamEvent } from "../../../../../openapi/responses/events.ts";
+import { responseObject } from "../../../../../openapi/responses/response.ts";
+import type { FakeRequest } from "../../fake-engine.ts";
+import { startTestServer, type TestServer } from "../../test-server.ts";
+
+let server: TestServer;
+let client: OpenAI;
+beforeAll(async () => {
+  server = await startTestServer();
+  client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "none", maxRetries: 0 });
+});
+afterAll(() => server.close());
+beforeEach(() => {
+  server.engine.script = everyKind;
+});
+
+const PATCH = { type: "custom" as const, name: "patch" };
+const TIME = { type: "function" as const, name: "time", parameters: { type: "object" }, strict: false };
+const ASKED = { model: "demo", input: "hi", tools: [TIME, PATCH], include: ["reasoning.encrypted_content" as const] };
+
+/** Reasoning, text, and a call of each kind. */
+function everyKind(request: FakeRequest): void {
+  const piece = (index: number, args: string, begun: object = {}) =>
+    request.say("", { toolCalls: [{ index, arguments: args, ...begun }] });
+  request.begin().say("", { reasoning: "let me" }).say("", { reasoning: " see" }).say("Two ").say("calls:");
+  piece(0, "", { id: "call_a", name: "time" });
+  piece(0, '{"city":');
+  piece(0, '"Rome"}');
+  piece(1, '{"inp', { id: "call_b", name: "patch" });
+  piece(1, 'ut": "a\\');
+  piece(1, 'nb\\u00e9"}');
+  request.finish(0, 2);
+}
+
+async function eventsOf(body: object): Promise<ResponseStreamEvent[]> {
+  const response = await server.post("/v1/responses", { ...body, stream: true });
+  const events = (await response.text()).split("\n\n").filter((event) => event !== "");
+  return events.map((event) => {
+    const [, name, data] = /^event: (.+)\ndata: (.+)$/.exec(event)!;
+    const parsed = responseStreamEvent.parse(JSON.parse(data!));
+    expect(parsed.type).toBe(name);
+    expect(parsed).toEqual(JSON.parse(data!));
+    return parsed;
+  });
+}
+
+test("the SDK builds the final response of a stream's events", async () => {
+  const seen: unknown[] = [];
+  const stream = client.responses.stream({ ...ASKED, reasoning: { summary: "auto" } });
+  stream.on("event", (event) => seen.push(event));
+  const response = await stream.finalResponse();
+  expect(response.output_text).toBe("Two calls:");
+  expect(response.output).toMatchObject([
+    {
+      type: "reasoning",
+      summary: [{ type: "summary_text", text: "let me see" }],
+      content: [{ type: "reasoning_text", text: "let me see" }],
+      encrypted_content: expect.any(String),
+      status: "completed",
+    },
+    { type: "message", role: "assistant", status: "completed" },
+    { type: "function_call", call_id: "call_a", name: "time", arguments: '{"city":"Rome"}', status: "completed" },
+    { type: "custom_tool_call", call_id: "call_b", name: "patch", input: "a\nb\u00e9", status: "completed" },
+  ]);
+  expect(response.usage).toMatchObject({ output_tokens_details: { reasoning_tokens: 2 }, total_tokens: 15 });
+});
+
+test("events are numbered, and items have one id each and the place at which they are added", async () => {
+  const events = await eventsOf({ ...ASKED, reasoning: { summary: "auto" } });
+  expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
+  expect(events.slice(0, 3).map((event) => event.type)).toEqual([
+    "response.created",
+    "response.in_progress",
+    "response.output_item.added",
+  ]);
+  const done = events.flatMap((event) => (event.type === "response.output_item.done" ? [event.item] : []));
+  const last = events.at(-1)!;
+  if (last.type !== "response.completed") throw new Error(`the last event is ${last.type}`);
+  expect(last.response.output).toEqual(done);
+  expect(responseObject.strict().parse(last.response)).toEqual(last.response);
+  const ids = done.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(4);
+  for (const event of events) {
+    if ("item_id" in event) expect(event.item_id).toBe(ids[event.output_index]);
+    if ("item" in event) expect(event.item.id).toBe(ids[event.output_index]);
+  }
+  const input = events.flatMap((e) => (e.type === "response.custom_tool_call_input.delta" ? [e.delta] : []));
+  expect(input).toEqual(["a", "\nb\u00e9"]);
+});
+
+test("a whole response has the output of the stream", async () => {
+  const whole = responseObject.strict().parse(await (await server.post("/v1/responses", ASKED)).json());
+  const last = (await eventsOf(ASKED)).at(-1)!;
+  if (last.type !== "response.completed") throw new Error(`the last event is ${last.type}`);
+  const withoutIds = (output: object[]) =>
+    output.map((item) => ({ ...item, id: "", ...("encrypted_content" in item && { encrypted_content: "" }) }));
+  expect(withoutIds(whole.output)).toEqual(withoutIds(last.response.output));
+  expect(whole.status).toBe("completed");
+});
+
+test("text around reasoning becomes items of its own, in order", async () => {
+  server.engine.script = (request) => request.begin().say("a").say("", { reasoning: "b" }).say("c").finish();
+  const output = (await client.responses.stream({ model: "demo", input: "hi" }).finalResponse()).output;
+  expect(output.map(({ type, id }) => [type, id?.slice(-2)])).toEqual([
+    ["message", "_0"],
+    ["reasoning", "_1"],
+    ["message", "_2"],
+  ]);
+});
+
+test("an answer without text is an empty message", async () => {
+  server.engine.script = (request) => request.begin().say("").finish();
+  const whole = await client.responses.create({ model: "demo", input: "hi" });
+  const streamed = await client.responses.stream({ model: "demo", input: "hi" }).finalResponse();
+  for (const { output } of [whole, streamed]) {
+    expect(output).toMatchObject([{ type: "message", status: "completed", content: [{ text: "" }] }]);
+  }
+});
+
+test("a failure after the first byte is an error event, then the failed response with its output", async () => {
+  server.engine.script = (request) => {
+    request.begin().say("Hal");
+    request.fail(new ApiError("engine_died", "The engine died."));
+  };
+  const events = await eventsOf({ model: "demo", input: "hi" });
+  expect(events.at(-2)).toMatchObject({ type: "error", code: "engine_died", error: { code: "engine_died" } });
+  expect(events.at(-1)).toMatchObject({
+    type: "response.failed",
+    response: {
+      status: "failed",
+      error: { code: "server_error", message: "The engine died." },
+      output: [{ status: "incomplete", content: [{ text: "Hal" }] }],
+      usage: null,
+    },
+  });
+  expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
+});

@@ -19,6 +19,8 @@ export interface Dialect {
   readonly endpoint: GenerationPath;
   /** The prefix of the ids of answers, with its divider. */
   readonly idPrefix: string;
+  /** False where no request becomes a job: a batch line has no stored items. Default: true. */
+  readonly deferrable?: boolean;
   /** Throws the ApiError of an invalid body. It needs grammars, and may run more than once. */
   read(body: unknown, owner: string): GenerationRequest;
   /**
@@ -52,8 +54,7 @@ export class GenerationEndpoint implements InferenceEndpoint {
     const read = (await dialect.load?.(body, owner)) ?? ((json: unknown) => dialect.read(json, owner));
     const request = await this.#deps.grammars.run(() => read(body), owner, disconnected);
     const { model, tier, stream, dryRun } = request;
-    // A batch line has no stored items.
-    const deferrable = !stream && !dryRun && dialect.load === undefined;
+    const deferrable = !stream && !dryRun && dialect.deferrable !== false;
     return {
       model,
       tier,

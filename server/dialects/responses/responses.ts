@@ -44,6 +44,7 @@ export function responsesDialect({ limits, seal, state }: ResponsesParts): Diale
   return {
     endpoint: "/v1/responses",
     idPrefix: "resp_",
+    deferrable: false,
     read: (json, owner) => read(json, owner, null),
     ...(state !== null && {
       load: async (json, owner) => {

@@ -5,7 +5,8 @@ import { openApiDocument } from "../../../openapi/document/document.ts";
 import { operations } from "../../../openapi/document/operations.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
 
-const page = ["api.md", "anthropic.md", "ollama.md"]
+/** The page of the API, and those of its larger endpoints. */
+const page = ["api.md", "responses.md", "anthropic.md", "ollama.md"]
   .map((name) => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), "utf8"))
   .join("\n");
 const schemas = z

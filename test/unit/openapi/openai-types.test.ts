@@ -18,11 +18,17 @@ import type {
   UsagePage,
   usageQuery,
 } from "../../../openapi/resources/organization-usage.ts";
+import type { ResponsesRequest } from "../../../openapi/responses/request.ts";
+import type { ResponseObject } from "../../../openapi/responses/response.ts";
+
+/** Keys of a response that have more values here than in the SDK's types, such as null for an unset text. */
+type Wider = "error" | "reasoning" | "tools" | "output" | "user" | "safety_identifier" | "conversation";
 
 // Checked by tsc: a response that does not match the SDK's types does not compile.
 it("responses match the SDK's types", () => {
   expectTypeOf<ChatResponse>().toExtend<OpenAI.ChatCompletion>();
   expectTypeOf<ChatChunk>().toExtend<OpenAI.ChatCompletionChunk>();
+  expectTypeOf<Omit<ResponseObject, Wider>>().toExtend<Omit<OpenAI.Responses.Response, Wider | "output_text">>();
   expectTypeOf<ModelList["data"][number]>().toExtend<OpenAI.Model>();
   // In the SDK's types, the fields of chunks alone are not nullable.
   expectTypeOf<CompletionResponse["usage"]>().toExtend<OpenAI.CompletionUsage>();
@@ -36,6 +42,8 @@ it("request schemas have every field of the SDK's requests", () => {
   expectTypeOf<ChatFields>().toEqualTypeOf<never>();
   type CompletionFields = Exclude<keyof OpenAI.CompletionCreateParams, keyof CompletionRequest>;
   expectTypeOf<CompletionFields>().toEqualTypeOf<never>();
+  type ResponseFields = Exclude<keyof OpenAI.Responses.ResponseCreateParams, keyof ResponsesRequest>;
+  expectTypeOf<ResponseFields>().toEqualTypeOf<never>();
   type UsageFields = Exclude<keyof UsageCompletionsParams, keyof z.infer<typeof usageQuery>>;
   expectTypeOf<UsageFields>().toEqualTypeOf<never>();
   type CostsFields = Exclude<keyof UsageCostsParams, keyof z.infer<typeof costsQuery>>;

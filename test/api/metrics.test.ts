@@ -109,7 +109,7 @@ test("tiers have their own series", async () => {
 test("labels are model, endpoint, tier and status, with known values", async () => {
   const known: Record<string, RegExp> = {
     model: /^(demo)?$/,
-    endpoint: /^\/v1\/((chat\/)?completions|messages|embeddings)$/,
+    endpoint: /^\/v1\/((chat\/)?completions|responses|messages|embeddings)$/,
     tier: /^(priority|default|flex|batch)$/,
     // Requests, refusals by limits and by the key check, webhook attempts, batches, lines, the shift's phases and reasons, and the store's errors.
     status: new RegExp(

@@ -21,14 +21,18 @@ import type {
 import type { ResponsesRequest } from "../../../openapi/responses/request.ts";
 import type { ResponseObject } from "../../../openapi/responses/response.ts";
 
-/** Keys of a response that have more values here than in the SDK's types, such as null for an unset text. */
-type Wider = "error" | "reasoning" | "tools" | "output" | "user" | "safety_identifier" | "conversation";
+/** The type without null, which responses have for unset keys: the SDK's types leave most of them out. */
+type Given<T> = { [Key in keyof T]: Exclude<T[Key], null> };
+/** Keys of a response with more values than the SDK's types list, such as codes of errors. */
+type Wider = "error" | "reasoning" | "tools" | "output";
 
 // Checked by tsc: a response that does not match the SDK's types does not compile.
 it("responses match the SDK's types", () => {
   expectTypeOf<ChatResponse>().toExtend<OpenAI.ChatCompletion>();
   expectTypeOf<ChatChunk>().toExtend<OpenAI.ChatCompletionChunk>();
-  expectTypeOf<Omit<ResponseObject, Wider>>().toExtend<Omit<OpenAI.Responses.Response, Wider | "output_text">>();
+  expectTypeOf<Given<Omit<ResponseObject, Wider>>>().toExtend<
+    Omit<OpenAI.Responses.Response, Wider | "output_text">
+  >();
   expectTypeOf<ModelList["data"][number]>().toExtend<OpenAI.Model>();
   // In the SDK's types, the fields of chunks alone are not nullable.
   expectTypeOf<CompletionResponse["usage"]>().toExtend<OpenAI.CompletionUsage>();

@@ -30,9 +30,7 @@ type Wider = "error" | "reasoning" | "tools" | "output";
 it("responses match the SDK's types", () => {
   expectTypeOf<ChatResponse>().toExtend<OpenAI.ChatCompletion>();
   expectTypeOf<ChatChunk>().toExtend<OpenAI.ChatCompletionChunk>();
-  expectTypeOf<Given<Omit<ResponseObject, Wider>>>().toExtend<
-    Omit<OpenAI.Responses.Response, Wider | "output_text">
-  >();
+  expectTypeOf<Given<Omit<ResponseObject, Wider>>>().toExtend<Omit<OpenAI.Responses.Response, Wider | "output_text">>();
   expectTypeOf<ModelList["data"][number]>().toExtend<OpenAI.Model>();
   // In the SDK's types, the fields of chunks alone are not nullable.
   expectTypeOf<CompletionResponse["usage"]>().toExtend<OpenAI.CompletionUsage>();

@@ -50,6 +50,7 @@ import { rerankRequest, rerankResponse } from "../resources/rerank.ts";
 import { detokenizeRequest, detokenizeResponse, tokenizeRequest, tokenizeResponse } from "../resources/tokenize.ts";
 import { addUploadPartForm, completeUpload, createUpload, upload, uploadPart } from "../resources/uploads.ts";
 import { responseStreamEvent } from "../responses/events.ts";
+import { item } from "../responses/item.ts";
 import { inputTokensRequest, responsesRequest } from "../responses/request.ts";
 import { inputTokens, responseObject } from "../responses/response.ts";
 import {
@@ -66,7 +67,7 @@ import {
   createItems,
   updateConversation,
 } from "../stored/conversations.ts";
-import { item, itemList, responseDeleted } from "../stored/items.ts";
+import { itemList, responseDeleted } from "../stored/items.ts";
 import type { Operation } from "./operation.ts";
 import { operations } from "./operations.ts";
 
@@ -105,9 +106,9 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       OllamaShowRequest: ollamaShowRequest,
       OllamaPullRequest: ollamaPullRequest,
       UpdateChatCompletionRequest: updateCompletion,
-      CreateConversationRequest: createConversation,
+      CreateConversationRequest: createConversation(limits),
       UpdateConversationRequest: updateConversation,
-      CreateConversationItemsRequest: createItems,
+      CreateConversationItemsRequest: createItems(limits),
     }),
     ...componentSchemas("output", {
       ChatCompletion: chatResponse,

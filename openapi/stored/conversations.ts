@@ -1,16 +1,28 @@
 import { z } from "zod";
-import { boundedList } from "../bounded-schema.ts";
 import { metadata } from "../metadata.ts";
-import { newItem } from "./items.ts";
+import type { RequestLimits } from "../request-limits.ts";
+import { inputItems } from "../responses/input-item.ts";
 
 /** Most items that one request adds. */
 const MAX_ADDED = 20;
 
+/** Items as those of a response's input, but no references: they would have two places. */
+function newItems(limits: RequestLimits) {
+  return inputItems(limits, MAX_ADDED).check(({ value, issues }) => {
+    const index = value.findIndex(({ type }) => type === "item_reference");
+    if (index === -1) return;
+    const message = "expected an item, not a reference to one";
+    issues.push({ code: "custom", input: value, path: [index, "type"], message });
+  });
+}
+
 /** POST /v1/conversations */
-export const createConversation = z.object({
-  metadata: metadata.nullish(),
-  items: boundedList(newItem, { max: MAX_ADDED }).nullish().describe(`The first items, at most ${MAX_ADDED}.`),
-});
+export function createConversation(limits: RequestLimits) {
+  return z.object({
+    metadata: metadata.nullish(),
+    items: newItems(limits).nullish().describe(`The first items, at most ${MAX_ADDED}.`),
+  });
+}
 
 /** POST /v1/conversations/{id} */
 export const updateConversation = z.object({
@@ -18,7 +30,9 @@ export const updateConversation = z.object({
 });
 
 /** POST /v1/conversations/{id}/items */
-export const createItems = z.object({ items: boundedList(newItem, { min: 1, max: MAX_ADDED }) });
+export function createItems(limits: RequestLimits) {
+  return z.object({ items: newItems(limits).describe(`At most ${MAX_ADDED}.`) });
+}
 
 export const conversation = z.object({
   id: z.string(),

@@ -40,7 +40,7 @@ export async function startHttp(
     metrics,
     grammars,
     seal,
-    responseState: null,
+    responseState: stored.responseState,
     store,
     files,
     uploads,

@@ -5,7 +5,7 @@ import { AnswerBounds, type AnswerBoundsDeps } from "../stored/answer-bounds.ts"
 import { StoredCompletions } from "../stored/completions.ts";
 import { ConversationLocks } from "../stored/conversation-locks.ts";
 import { Conversations } from "../stored/conversations.ts";
-import { type ResponseState, StoredState } from "../stored/response-state.ts";
+import { StoredState } from "../stored/response-state.ts";
 import { StoredResponses } from "../stored/responses.ts";
 
 /** Answers that clients store. */
@@ -14,7 +14,7 @@ export interface StoredAnswers {
   conversations: Conversations;
   responses: StoredResponses;
   /** The context of responses that run. */
-  responseState: ResponseState;
+  responseState: StoredState;
 }
 
 export function storedAnswers(

@@ -14,6 +14,9 @@ import type { GenerationRequest } from "./request.ts";
 import { checkTokens } from "./token-id-check.ts";
 import { withinContext } from "./truncation.ts";
 
+/** Registers what is released when the request is over, however it ends. */
+export type WhenOver = (release: () => void) => void;
+
 /** The parser of one API. It returns the writers of the answer along with the request. */
 export interface Dialect {
   readonly endpoint: GenerationPath;
@@ -27,7 +30,7 @@ export interface Dialect {
    * Reads the stored items to which a body refers, and returns the parser of that body. Throws the ApiError of an unknown
    * one. Absent where no body refers to any.
    */
-  load?(body: unknown, owner: string): Promise<(body: unknown) => GenerationRequest>;
+  load?(body: unknown, owner: string, whenOver: WhenOver): Promise<(body: unknown) => GenerationRequest>;
 }
 
 export interface GenerationEndpointDeps extends GenerationRunDeps {
@@ -49,9 +52,13 @@ export class GenerationEndpoint implements InferenceEndpoint {
     this.#deps = deps;
   }
 
-  async parse(body: unknown, { caller: { owner }, disconnected }: Exchange): Promise<InferenceRequest> {
+  async parse(body: unknown, exchange: Exchange): Promise<InferenceRequest> {
+    const { caller, disconnected } = exchange;
+    const { owner } = caller;
     const dialect = this.#dialect;
-    const read = (await dialect.load?.(body, owner)) ?? ((json: unknown) => dialect.read(json, owner));
+    const read =
+      (await dialect.load?.(body, owner, (release) => exchange.whenOver(release))) ??
+      ((json: unknown) => dialect.read(json, owner));
     const request = await this.#deps.grammars.run(() => read(body), owner, disconnected);
     const { model, tier, stream, dryRun } = request;
     const deferrable = !stream && !dryRun && dialect.deferrable !== false;

@@ -31,6 +31,12 @@ export class Exchange {
     return this.#disconnected;
   }
 
+  /** Calls `release` once the response is over: sent, or given up. */
+  whenOver(release: () => void): void {
+    if (this.res.closed) release();
+    else this.res.once("close", release);
+  }
+
   /** Throws ClientGone once the client has disconnected. */
   throwIfGone(): void {
     if (this.res.destroyed || this.req.socket.destroyed) throw new ClientGone();

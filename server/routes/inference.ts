@@ -37,8 +37,7 @@ export interface InferenceRouteParts
   completions: CompletionStore;
   /** Of the reasoning in responses. */
   seal: Seal;
-  /** Null where no responses are stored. */
-  responseState: ResponseState | null;
+  responseState: ResponseState;
 }
 
 /** Routes that engines answer, all on the path of `answer`. */

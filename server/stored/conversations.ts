@@ -7,7 +7,7 @@ import type { Appending } from "../../store/tables/answers/conversations.ts";
 import type { AnswerWrite, ConversationRow, NewItem } from "../../store/types/answer-rows.ts";
 import type { AnswerBounds } from "./answer-bounds.ts";
 import type { ConversationLocks } from "./conversation-locks.ts";
-import { type Item, itemRow } from "./item.ts";
+import { itemRow, type KeptItem } from "./item.ts";
 
 export interface ConversationsDeps {
   store: Pick<Store, "conversations">;
@@ -36,7 +36,7 @@ export class Conversations {
   async create(
     caller: Caller,
     metadata: Readonly<Record<string, string>>,
-    items: readonly Item[],
+    items: readonly KeptItem[],
   ): Promise<ConversationRow> {
     const { store, bounds, clock } = this.#deps;
     const row = { id: objectId("conv_"), metadata: JSON.stringify(metadata), createdAt: epochSeconds(clock) };
@@ -64,7 +64,7 @@ export class Conversations {
   }
 
   /** Adds items at the end. Returns them with their ids. */
-  async append(caller: Caller, id: string, items: readonly Item[]): Promise<NewItem[]> {
+  async append(caller: Caller, id: string, items: readonly KeptItem[]): Promise<NewItem[]> {
     const { store, bounds, locks } = this.#deps;
     locks.check(caller.owner, id);
     const write = bounds.write(caller);

@@ -2,7 +2,7 @@ import { type IdPrefix, objectId } from "../../platform/object-id.ts";
 import type { NewItem } from "../../store/types/answer-rows.ts";
 
 /** An item of a response or a conversation, as JSON. */
-export interface Item {
+export interface KeptItem {
   id?: string | null | undefined;
   type?: string | null | undefined;
   [field: string]: unknown;
@@ -21,7 +21,7 @@ const PREFIXES: Readonly<Record<string, IdPrefix>> = {
  * The item as it is stored and answered: with an id, and a message with its type, its status and a list of parts. Clients
  * may leave those out.
  */
-export function storedItem(item: Item): Item & { id: string } {
+export function storedItem(item: KeptItem): KeptItem & { id: string } {
   const type = item.type ?? "message";
   const id = item.id ?? objectId(PREFIXES[type] ?? "item_");
   if (type !== "message") return { ...item, id };
@@ -37,7 +37,7 @@ export function storedItem(item: Item): Item & { id: string } {
   };
 }
 
-export function itemRow(item: Item): NewItem {
+export function itemRow(item: KeptItem): NewItem {
   const stored = storedItem(item);
   return { id: stored.id, item: JSON.stringify(stored) };
 }

@@ -1,44 +1,27 @@
-import type { Key } from "../../ledger/key.ts";
+import type { Caller } from "../../ledger/key.ts";
 import { type ApiError, invalidRequest } from "../../openapi/api-error.ts";
+import type { Item } from "../../openapi/responses/item.ts";
 import type { Store } from "../../store/store.ts";
 import { MOST_CHAINED } from "../../store/tables/answers/responses.ts";
 import type { AnswerWrite, NewItem, ResponseRow, ResponseStatus } from "../../store/types/answer-rows.ts";
+import type { ContextSource, ResponseState } from "../dialects/responses/response-state.ts";
 import type { AnswerBounds } from "./answer-bounds.ts";
 import type { ConversationLocks } from "./conversation-locks.ts";
 import { type Conversations, noItem, shown } from "./conversations.ts";
-import { type Item, itemRow } from "./item.ts";
+import { itemRow, type KeptItem } from "./item.ts";
 
 /** A response as answered; fields that are not named here are stored as they are. */
-export interface ResponseObject {
+export interface KeptResponse {
   id: string;
   created_at: number;
   status: ResponseStatus;
   model: string;
-  output: readonly Item[];
+  output: readonly KeptItem[];
   background?: boolean | null;
   store?: boolean | null;
   previous_response_id?: string | null;
   conversation?: { id: string } | null;
   [field: string]: unknown;
-}
-
-/** Stored context of a response, and where a finished one is kept. Every call is for one owner. */
-export interface ResponseState {
-  /**
-   * Items that go before the input: those of the chain of `previousResponseId`, or of a conversation, oldest first. Throws
-   * the ApiError of an unknown, foreign or unfinished one, and of more items than a request may have bytes.
-   */
-  context(owner: string, from: { previousResponseId: string } | { conversationId: string }): Promise<readonly Item[]>;
-  /** Items by id, for `item_reference`; throws the ApiError of an unknown one. */
-  items(owner: string, ids: readonly string[]): Promise<ReadonlyMap<string, Item>>;
-  /** Locks a conversation until the returned function is called. Throws `conversation_locked` where it is locked. */
-  lockConversation(owner: string, id: string): () => void;
-  /**
-   * Keeps a finished response (the object as answered) with the items of its own input, and appends both to its
-   * conversation, if any and unless it failed. Resolves when it is durable. One whose `store` is false is appended alone.
-   * `key`: that of the request; null for none.
-   */
-  keep(owner: string, response: ResponseObject, input: readonly Item[], key?: Key | null): Promise<void>;
 }
 
 export interface StoredStateDeps {
@@ -63,10 +46,7 @@ export class StoredState implements ResponseState {
     this.#deps = deps;
   }
 
-  async context(
-    owner: string,
-    from: { previousResponseId: string } | { conversationId: string },
-  ): Promise<readonly Item[]> {
+  async context(owner: string, from: ContextSource): Promise<readonly Item[]> {
     return "conversationId" in from
       ? this.#conversation(owner, from.conversationId)
       : this.#chain(await this.#continued(owner, from.previousResponseId));
@@ -87,9 +67,9 @@ export class StoredState implements ResponseState {
     return this.#deps.locks.lock(owner, id);
   }
 
-  async keep(owner: string, response: ResponseObject, input: readonly Item[], key: Key | null = null): Promise<void> {
+  async keep(caller: Caller, response: KeptResponse, input: readonly KeptItem[]): Promise<void> {
     const { store, bounds, conversations } = this.#deps;
-    const write = bounds.write({ owner, key });
+    const write = bounds.write(caller);
     const conversation = response.conversation?.id ?? null;
     const parent = response.previous_response_id ?? null;
     if (response.store === false) {
@@ -126,7 +106,7 @@ export class StoredState implements ResponseState {
   }
 
   /** Appends items while their response has the conversation's lock. */
-  async #append(write: AnswerWrite, id: string, items: readonly Item[]): Promise<void> {
+  async #append(write: AnswerWrite, id: string, items: readonly KeptItem[]): Promise<void> {
     const { store, conversations } = this.#deps;
     const outcome = await store.conversations.append({ ...write, id, items: items.map(itemRow) });
     if (outcome !== "appended") throw conversations.refused(outcome, id, write);

@@ -160,7 +160,7 @@ describe("a conversation", () => {
   test.each([
     [[{ type: "item_reference", id: "msg_1" }], "items[0].type"],
     [[{ role: "tool", content: "x" }], "items[0].role"],
-    [[{ role: "user" }], "items[0].content"],
+    [[{ role: "user", content: 1 }], "items[0].content"],
     [Array.from({ length: 21 }, () => ({ role: "user", content: "x" })), "items"],
   ])("refuses items with a fault at $1", async (items, param) => {
     const error = await failure(client.post("/conversations", { body: { items } }));

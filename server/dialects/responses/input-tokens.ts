@@ -16,7 +16,7 @@ const named = z.object({ model: z.string().nullish() });
 export function inputTokensReader({ limits, seal, state }: ResponsesParts): TokenReader {
   const schema = inputTokensRequest(limits);
   return async (json, owner) => {
-    const stored = state === null ? null : await storedItems(json, owner, state, limits);
+    const stored = state === null ? null : await storedItems(json, owner, state, { limits });
     return {
       model: validate(named, json).model ?? null,
       ignored: ignoredNames(Object(json), schema),

@@ -47,8 +47,8 @@ export function responsesDialect({ limits, seal, state }: ResponsesParts): Diale
     deferrable: false,
     read: (json, owner) => read(json, owner, null),
     ...(state !== null && {
-      load: async (json, owner) => {
-        const stored = await storedItems(json, owner, state, limits);
+      load: async (json, owner, whenOver) => {
+        const stored = await storedItems(json, owner, state, { limits, whenOver });
         return (body) => read(body, owner, stored);
       },
     }),
@@ -81,8 +81,8 @@ function responseRequest(
     chunks: (identity) => answer.events(identity),
     whole: (identity, [choice], end) => answer.whole(identity, choice!, end),
     ...(kept && {
-      keep: async ({ identity, choices: [choice], end }) =>
-        state.keep(owner, answer.whole(identity, choice!, end), withIds(input, identity.id)),
+      keep: async ({ identity, choices: [choice], end, caller }) =>
+        state.keep(caller, answer.whole(identity, choice!, end), withIds(input, identity.id)),
     }),
   };
 }

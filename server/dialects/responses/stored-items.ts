@@ -2,6 +2,7 @@ import { z } from "zod";
 import { invalidRequest } from "../../../openapi/api-error.ts";
 import type { RequestLimits } from "../../../openapi/request-limits.ts";
 import { referencedIds } from "../../../openapi/responses/input-item.ts";
+import type { WhenOver } from "../../generation/generation-endpoint.ts";
 import type { StoredItems } from "./given-items.ts";
 import type { ContextSource, ResponseState } from "./response-state.ts";
 
@@ -16,19 +17,21 @@ const reference = z.object({
 
 /**
  * The stored items to which a body refers; null where it refers to none. The body may be invalid still: its schema reports
- * that afterwards. Throws the ApiError of an unknown item.
+ * that afterwards. A conversation is locked until the request is over, unless `whenOver` is absent. Throws the ApiError of an
+ * unknown item, and of a locked conversation.
  */
 export async function storedItems(
   json: unknown,
   owner: string,
   state: ResponseState,
-  limits: RequestLimits,
+  { limits, whenOver }: { limits: RequestLimits; whenOver?: WhenOver },
 ): Promise<StoredItems | null> {
   const body = reference.safeParse(json).data;
   if (body === undefined) return null;
   const from = contextSource(body);
   const ids = [...new Set(referencedIds(body.input, limits.messages))];
   if (from === null && ids.length === 0) return null;
+  if (from !== null && "conversationId" in from) whenOver?.(state.lockConversation(owner, from.conversationId));
   const [before, referenced] = await Promise.all([
     from === null ? [] : state.context(owner, from),
     ids.length === 0 ? new Map<string, never>() : state.items(owner, ids),

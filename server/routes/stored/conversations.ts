@@ -8,6 +8,7 @@ import {
 } from "../../../openapi/stored/conversations.ts";
 import { itemListQuery } from "../../../openapi/stored/items.ts";
 import type { ConversationRow } from "../../../store/types/answer-rows.ts";
+import { givenItems } from "../../dialects/responses/given-items.ts";
 import { readJson } from "../../http/body/json-body.ts";
 import { callerOf } from "../../http/context/caller.ts";
 import { readQuery } from "../../http/query.ts";
@@ -19,7 +20,10 @@ import type { Conversations } from "../../stored/conversations.ts";
 import { BODY_BYTES } from "../input-limits.ts";
 import { sendItems } from "./item-list.ts";
 
-type RouteOptions = Pick<AppOptions, "stallMs" | "bodyLimit">;
+type RouteOptions = Pick<AppOptions, "stallMs" | "bodyLimit" | "limits">;
+
+/** References are refused by the schema. */
+const NO_ITEMS = { referenced: new Map<string, never>() };
 
 export function conversationRoutes(conversations: Conversations, options: RouteOptions): Routes {
   return {
@@ -35,10 +39,11 @@ export function conversationRoutes(conversations: Conversations, options: RouteO
 }
 
 /** POST /v1/conversations */
-function create(conversations: Conversations, { bodyLimit }: RouteOptions): RequestHandler {
+function create(conversations: Conversations, { bodyLimit, limits }: RouteOptions): RequestHandler {
+  const schema = createConversation(limits);
   return async (req, res) => {
-    const body = validate(createConversation, await readJson(req, res, bodyLimit));
-    const row = await fromStore(conversations.create(callerOf(req), body.metadata ?? {}, body.items ?? []));
+    const { metadata, items } = validate(schema, await readJson(req, res, bodyLimit));
+    const row = await fromStore(conversations.create(callerOf(req), metadata ?? {}, givenItems(items, NO_ITEMS)));
     sendJson(req, res, 200, conversationText(row));
   };
 }
@@ -71,10 +76,12 @@ function remove(conversations: Conversations): RequestHandler {
 }
 
 /** POST /v1/conversations/:id/items */
-function add(conversations: Conversations, { bodyLimit, stallMs }: RouteOptions): RequestHandler {
+function add(conversations: Conversations, { bodyLimit, limits, stallMs }: RouteOptions): RequestHandler {
+  const schema = createItems(limits);
   return async (req, res) => {
-    const body = validate(createItems, await readJson(req, res, bodyLimit));
-    const rows = await fromStore(conversations.append(callerOf(req), String(req.params.id), body.items));
+    const { items } = validate(schema, await readJson(req, res, bodyLimit));
+    const given = givenItems(items, NO_ITEMS);
+    const rows = await fromStore(conversations.append(callerOf(req), String(req.params.id), given));
     sendItems(req, res, { rows, hasMore: false }, stallMs);
   };
 }

@@ -12,7 +12,7 @@ import { responseRoutes } from "./responses.ts";
 export interface StoredRouteParts {
   stored: { completions: StoredCompletions; conversations: Conversations; responses: StoredResponses };
   store: AnswerStore;
-  options: Pick<AppOptions, "stallMs" | "bodyLimit">;
+  options: Pick<AppOptions, "stallMs" | "bodyLimit" | "limits">;
 }
 
 /** Routes of stored answers. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type StoredAnswers, storedAnswers } from "../../../../server/composition/stored-answers.ts";
 import { exportLines } from "../../../../server/stored/export/export-lines.ts";
-import type { ResponseObject } from "../../../../server/stored/response-state.ts";
+import type { KeptResponse } from "../../../../server/stored/response-state.ts";
 import type { Store } from "../../../../store/store.ts";
 import { freshStore } from "../../store/test-store.ts";
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => end());
 
-function response(id: string, changed: Partial<ResponseObject> & Record<string, unknown> = {}): ResponseObject {
+function response(id: string, changed: Partial<KeptResponse> & Record<string, unknown> = {}): KeptResponse {
   const output = [
     { type: "message", id: `msg_${id}`, role: "assistant", content: [{ type: "output_text", text: id }] },
   ];
@@ -27,8 +27,8 @@ function response(id: string, changed: Partial<ResponseObject> & Record<string, 
 
 const said = (content: string) => ({ role: "user", content });
 const texts = (items: readonly object[]) => JSON.stringify(items).match(/(?<="text":")[^"]*/g);
-const keep = (object: ResponseObject, content = `to ${object.id}`) =>
-  stored.responseState.keep("me", object, [said(content)]);
+const keep = (object: KeptResponse, content = `to ${object.id}`) =>
+  stored.responseState.keep(CALLER, object, [said(content)]);
 
 test("the context of a chain of 50 turns has every item of input and output, oldest first", async () => {
   const { responseState, responses } = stored;
@@ -98,10 +98,10 @@ test("a chain is exported as one sample, with its calls as one message", async (
   const tools = [{ type: "function", name: "f", description: null, parameters: { type: "object" }, strict: true }];
   const owner = "exporter";
   const { responseState } = stored;
-  await responseState.keep(owner, response("resp_call", { output: [call] }), [said("Call!")]);
+  await responseState.keep({ owner, key: null }, response("resp_call", { output: [call] }), [said("Call!")]);
   const result = { type: "function_call_output", call_id: "c", output: "1" };
   const last = response("resp_said", { previous_response_id: "resp_call", instructions: "Be brief.", tools });
-  await responseState.keep(owner, last, [result]);
+  await responseState.keep({ owner, key: null }, last, [result]);
   const lines: string[] = [];
   for await (const line of exportLines(store, owner, { validation_percent: 10 })) lines.push(line);
   expect(lines.map((line) => JSON.parse(line))).toEqual([

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Caller } from "../../../../../ledger/key.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../../../openapi/request-limits.ts";
 import type { Item } from "../../../../../openapi/responses/item.ts";
 import type { ResponseObject } from "../../../../../openapi/responses/response.ts";
@@ -34,6 +35,7 @@ const said = (id: string, role: "user" | "assistant", text: string): Item =>
 
 class FakeState implements ResponseState {
   readonly asked: unknown[] = [];
+  readonly locked = new Set<string>();
   readonly kept: { owner: string; response: ResponseObject; input: readonly Item[] }[] = [];
 
   async context(owner: string, from: object): Promise<Item[]> {
@@ -46,15 +48,25 @@ class FakeState implements ResponseState {
     return new Map(ids.map((id) => [id, said(id, "assistant", `stored ${id}`)]));
   }
 
-  async keep(owner: string, response: ResponseObject, input: readonly Item[]): Promise<void> {
+  lockConversation(owner: string, id: string): () => void {
+    this.locked.add(`${owner} ${id}`);
+    return () => void this.locked.delete(`${owner} ${id}`);
+  }
+
+  async keep({ owner }: Caller, response: ResponseObject, input: readonly Item[]): Promise<void> {
     this.kept.push({ owner, response, input });
   }
 }
 
+const CALLER = { owner: "ann", key: null };
+const released: (() => void)[] = [];
+
 async function read(body: object, state: ResponseState | null = new FakeState()): Promise<GenerationRequest> {
   const seal = new Seal(Buffer.alloc(32, 7));
   const dialect = responsesDialect({ limits: DEFAULT_REQUEST_LIMITS, seal, state });
-  const parser = (await dialect.load?.(body, "ann")) ?? ((json: unknown) => dialect.read(json, "ann"));
+  const parser =
+    (await dialect.load?.(body, "ann", (release) => void released.push(release))) ??
+    ((json: unknown) => dialect.read(json, "ann"));
   return parser({ model: "demo", ...body });
 }
 
@@ -79,7 +91,10 @@ test.each([["conv_1"], [{ id: "conv_1" }]])("a conversation as %j goes before th
   const state = new FakeState();
   const request = await read({ input: "Of France?", conversation, store: false }, state);
   expect(state.asked).toEqual([["ann", { conversationId: "conv_1" }]]);
-  await request.keep!({ identity: IDENTITY, choices: [CHOICE], end: END });
+  expect([...state.locked]).toEqual(["ann conv_1"]);
+  released.pop()!();
+  expect([...state.locked]).toEqual([]);
+  await request.keep!({ identity: IDENTITY, choices: [CHOICE], end: END, caller: CALLER, requestId: "req" });
   expect(state.kept).toMatchObject([{ response: { store: false, conversation: { id: "conv_1" } } }]);
 });
 
@@ -89,14 +104,14 @@ test("references are stored items, also without a type, and keep their ids", asy
   const request = await read({ input: [...input, { role: "user", content: "b" }] }, state);
   expect(state.asked).toEqual([["ann", ["msg_9", "msg_8"]]]);
   expect(messages(request)).toEqual(["user: a", "assistant: stored msg_9\nstored msg_8", "user: b"]);
-  await request.keep!({ identity: IDENTITY, choices: [CHOICE], end: END });
+  await request.keep!({ identity: IDENTITY, choices: [CHOICE], end: END, caller: CALLER, requestId: "req" });
   expect(state.kept[0]!.input.map(({ id }) => id)).toEqual(["msg_x_in0", "msg_9", "msg_8", "msg_x_in3"]);
 });
 
 test("the kept response is the answered one, sealed texts included", async () => {
   const state = new FakeState();
   const request = await read({ input: "hi", include: ["reasoning.encrypted_content"] }, state);
-  await request.keep!({ identity: IDENTITY, choices: [CHOICE], end: END });
+  await request.keep!({ identity: IDENTITY, choices: [CHOICE], end: END, caller: CALLER, requestId: "req" });
   const whole = request.whole(IDENTITY, [CHOICE], END);
   expect(state.kept).toEqual([{ owner: "ann", response: whole, input: [said("msg_x_in0", "user", "hi")] }]);
   expect(whole).toMatchObject({ id: "resp_x", created_at: 1, completed_at: 4, store: true });

@@ -101,7 +101,7 @@ describe("the form of an error", () => {
   });
 
   test.each([
-    ["GET", "/v1/chat/completions", 405],
+    ["GET", "/v1/completions", 405],
     ["POST", "/v1/nothing", 404],
     ["GET", "/nothing", 404],
     ["POST", "/", 405],

@@ -170,7 +170,7 @@ describe("values", () => {
 describe("routes and sockets", () => {
   it("an unknown route is a 404, a wrong method a 405 with Allow", async () => {
     expect((await errorOf(await fetch(`${server.url}/v1/nothing`), 404)).code).toBe("unknown_url");
-    const wrong = await fetch(server.url + PATH);
+    const wrong = await fetch(`${server.url}/v1/completions`);
     await errorOf(wrong, 405);
     expect(wrong.headers.get("allow")).toBe("POST, OPTIONS");
     const models = await fetch(`${server.url}/v1/models`, { method: "DELETE" });

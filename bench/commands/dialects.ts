@@ -9,6 +9,7 @@ import { type ArmOptions, addArmOptions, addProcessOptions, type ProcessOptions,
 interface Options extends ArmOptions, ProcessOptions {
   dialects: DialectName[];
   streams: number;
+  requests: number;
   tokens: number;
   repeats: number;
 }
@@ -18,6 +19,7 @@ export function dialectsCommand(args: string[]): Command {
     .description("CPU time of the server per streamed token in each API of chats (Linux)")
     .option("--dialects <list>", `APIs, the first is compared with: ${DIALECTS.join(", ")}`, dialectsOf, [...DIALECTS])
     .option("--streams <n>", "concurrent streams", whole(1), 32)
+    .option("--requests <n>", "requests of each stream, one after the other", whole(1), 8)
     .option("--tokens <n>", "most tokens of each answer", whole(1), 256)
     .option("--repeats <n>", "repeats of each API, interleaved", whole(1), 3);
   return addProcessOptions(addArmOptions(command, "chat")).action(async (options: Options) => {

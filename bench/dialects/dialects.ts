@@ -2,13 +2,15 @@ import { median, type Spread, spread } from "../base/statistics.ts";
 import { figure, spreadText } from "../base/table.ts";
 import { json } from "../target/call.ts";
 import { total } from "../target/counters.ts";
-import { ownCpuSeconds } from "../target/cpu-time.ts";
+import { ownCpuMs } from "../target/cpu-time.ts";
 import { interleave } from "../target/rounds.ts";
 import type { Target } from "../target/target.ts";
 
 export interface DialectPlan {
   /** Concurrent streams. */
   streams: number;
+  /** Requests of each stream, one after the other. */
+  requests: number;
   /** Most tokens of each answer. */
   tokens: number;
   repeats: number;
@@ -31,8 +33,8 @@ interface Round {
   tokens: number;
   /** Steps of the engine. */
   steps: number;
-  /** Of the server's process, without its engines. */
-  cpuSeconds: number;
+  /** CPU time of the server's process, without its engines. */
+  cpuMs: number;
   /** Bytes of the streams. */
   bytes: number;
 }
@@ -57,19 +59,22 @@ async function round(target: Target, pid: number, dialect: DialectName, plan: Di
   const { path, ...body } = BODIES[dialect](plan.tokens);
   const before = await readCounts(target, pid);
   const init = json({ model: target.model, temperature: 0, stream: true, ...body });
+  let bytes = 0;
   const read = async () => {
-    const response = await fetch(new URL(path, target.base), init);
-    const { byteLength } = await response.arrayBuffer();
-    if (!response.ok) throw new Error(`${dialect}: ${response.status}`);
-    return byteLength;
+    for (let sent = 0; sent < plan.requests; sent++) {
+      const response = await fetch(new URL(path, target.base), init);
+      const { byteLength } = await response.arrayBuffer();
+      bytes += byteLength;
+      if (!response.ok) throw new Error(`${dialect}: ${response.status}`);
+    }
   };
-  const sizes = await Promise.all(Array.from({ length: plan.streams }, read));
+  await Promise.all(Array.from({ length: plan.streams }, read));
   const after = await readCounts(target, pid);
   return {
     tokens: after.tokens - before.tokens,
     steps: after.steps - before.steps,
-    cpuSeconds: after.cpuSeconds - before.cpuSeconds,
-    bytes: sizes.reduce((sum, size) => sum + size, 0),
+    cpuMs: after.cpuMs - before.cpuMs,
+    bytes,
   };
 }
 
@@ -78,7 +83,7 @@ async function readCounts(target: Target, pid: number) {
   return {
     tokens: total(text, "nightshift_generation_tokens_total"),
     steps: total(text, "nightshift_step_seconds_count"),
-    cpuSeconds: await ownCpuSeconds(pid),
+    cpuMs: ownCpuMs(pid),
   };
 }
 
@@ -101,8 +106,8 @@ export function dialectRows(results: readonly DialectResult[]): string[][] {
 }
 
 /** Microseconds of the server's process for each generated token. */
-function perToken({ cpuSeconds, tokens }: Round): number {
-  return (cpuSeconds * 1e6) / tokens;
+function perToken({ cpuMs, tokens }: Round): number {
+  return (cpuMs * 1000) / tokens;
 }
 
 function user() {

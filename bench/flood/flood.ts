@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { programUrl } from "../../platform/installation.ts";
 import { median, quantile, spread } from "../base/statistics.ts";
 import { figure, spreadText } from "../base/table.ts";
-import { ownCpuSeconds } from "../target/cpu-time.ts";
+import { ownCpuMs } from "../target/cpu-time.ts";
 import { stream } from "../target/stream.ts";
 import type { Target } from "../target/target.ts";
 import { type FloodCounts, type FloodKind, type FloodOrder, REFUSED_WITH } from "./flood-client.ts";
@@ -91,7 +91,7 @@ function needed(value: string | null, kind: FloodKind, option: string): string {
 
 async function round(target: Target, pid: number, plan: FloodPlan, order: FloodOrder | null): Promise<Round> {
   const flood = order === null ? null : await startFlood(order);
-  const cpuBefore = await ownCpuSeconds(pid);
+  const cpuBefore = ownCpuMs(pid);
   const began = performance.now();
   const until = began + plan.seconds * 1000;
   const ttfts: number[] = [];
@@ -105,7 +105,7 @@ async function round(target: Target, pid: number, plan: FloodPlan, order: FloodO
   try {
     await Promise.all(Array.from({ length: plan.clients }, client));
     const seconds = (performance.now() - began) / 1000;
-    const cpu = (await ownCpuSeconds(pid)) - cpuBefore;
+    const cpu = (ownCpuMs(pid) - cpuBefore) / 1000;
     const counts = (await flood?.stop()) ?? null;
     return { ttfts, cpuSeconds: cpu, seconds, flood: counts };
   } finally {

@@ -5,13 +5,15 @@ import type OpenAI from "openai";
 import { zodTextFormat } from "openai/helpers/zod";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { startServer, type TestServer } from "../api/server.ts";
+import { HeldSteps } from "../api/held-steps.ts";
+import { readied, TestServer } from "../api/server.ts";
 
+const steps = new HeldSteps();
 let server: TestServer;
 let client: OpenAI;
 beforeAll(async () => {
   setTracingDisabled(true);
-  server = await startServer("--threads", "1");
+  server = await readied(new TestServer(["--threads", "1"], steps.env));
   client = server.client;
 });
 afterAll(() => server.stop());
@@ -23,6 +25,47 @@ const HOT = '{"temperature": 31}';
 const CAIRO = "It is 31 degrees in Cairo.";
 
 describe("openai", () => {
+  test("a conversation goes on from a stored response, which can be read and deleted", async () => {
+    const first = await client.responses.create({ ...DEMO, input: "Weather in Cairo?", metadata: { turn: "1" } });
+    const { id } = first;
+    const { output_text: _, ...stored } = await client.responses.retrieve(id);
+    expect(first).toMatchObject(stored);
+    const second = { ...DEMO, input: "Capital of France?", previous_response_id: id };
+    const next = await client.responses.create(second);
+    expect(next.output_text).toBe("The capital of France is Paris.");
+    expect(next.usage!.input_tokens_details.cached_tokens).toBeGreaterThanOrEqual(first.usage!.input_tokens);
+    const items = await client.responses.inputItems.list(next.id, { order: "asc" });
+    expect(items.data).toMatchObject([{ role: "user" }, { id: first.output[0]!.id }, { role: "user" }]);
+    await client.responses.delete(id);
+    const missing = { status: 404, type: "invalid_request_error" };
+    await expect(client.responses.retrieve(id)).rejects.toMatchObject(missing);
+    const gone = { status: 400, code: "previous_response_not_found", param: "previous_response_id" };
+    await expect(client.responses.create(second)).rejects.toMatchObject(gone);
+    expect((await client.responses.inputItems.list(next.id)).data).toHaveLength(3);
+  });
+
+  test("a conversation gets the items of its responses, one response at a time", async () => {
+    const { id: conversation } = await client.conversations.create({ items: [{ role: "user", content: "Hello!" }] });
+    steps.allow(5);
+    const stream = await client.responses.create({ ...DEMO, input: "Count from 3 to 12.", conversation, stream: true });
+    const reading = stream[Symbol.asyncIterator]();
+    await reading.next();
+    const locked = { status: 400, code: "conversation_locked", param: "conversation" };
+    const question = { ...DEMO, input: "Capital of France?", conversation, store: false };
+    await expect(client.responses.create(question)).rejects.toMatchObject(locked);
+    steps.release();
+    while (!(await reading.next()).done);
+    expect((await client.responses.create(question)).output_text).toBe("The capital of France is Paris.");
+    const { data } = await client.conversations.items.list(conversation, { order: "asc" });
+    expect(data.map((item) => (item.type === "message" ? item.role : item.type))).toEqual([
+      "user",
+      "user",
+      "assistant",
+      "user",
+      "assistant",
+    ]);
+  });
+
   test("responses.stream streams text and builds the final response", async () => {
     const stream = client.responses.stream({ ...DEMO, input: "Count from 3 to 12." });
     let text = "";
@@ -63,13 +106,23 @@ describe("openai", () => {
   });
 });
 
-describe("the AI SDK's own provider of OpenAI, without the store", () => {
-  const provider = () => createOpenAI({ baseURL: `${server.origin}/v1`, apiKey: "none" });
+// With the store, which is its default, it sends earlier messages as references to stored items.
+describe.each([true, false])("the AI SDK's own provider of OpenAI, with store: %s", (store) => {
+  const bodies: string[] = [];
+  const provider = () =>
+    createOpenAI({
+      baseURL: `${server.origin}/v1`,
+      apiKey: "none",
+      fetch: (url, init) => {
+        bodies.push(String(init?.body));
+        return fetch(url, init);
+      },
+    });
   const demo = () => ({
     model: provider()("demo"),
     temperature: 0,
     maxRetries: 0,
-    providerOptions: { openai: { store: false } },
+    providerOptions: { openai: { store } },
   });
   const tools = {
     get_weather: tool({
@@ -96,6 +149,7 @@ describe("the AI SDK's own provider of OpenAI, without the store", () => {
       ],
     });
     expect(second.text).toBe("The capital of France is Paris.");
+    expect(bodies.at(-1)!.includes('"item_reference"')).toBe(store);
   });
 
   test.each(["generateText", "streamText"])("%s calls the tool and answers from its result", async (how) => {

@@ -12,6 +12,8 @@ it.each<[unknown, boolean]>([
   ["5m", false],
   ["0.5s", false],
   ["-1", false],
+  // A pattern that can divide the digits in many ways would never end here.
+  [`${"0".repeat(63)}x`, false],
 ])("keep_alive %j unloads a model without a prompt: %j", (keep_alive, unload) => {
   expect(readLoad({ model: "m", prompt: "", keep_alive }, "prompt")).toEqual({ model: "m", unload });
 });

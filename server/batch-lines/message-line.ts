@@ -10,8 +10,14 @@ export function messageLineDialect(limits: RequestLimits): Dialect {
     ...dialect,
     read(body, owner) {
       const request = dialect.read(paramsOf(body) ?? body, owner);
-      if (!request.dryRun) return request;
-      throw invalidRequest("unsupported_value", "nightshift.dry_run", "A batch line can't be a dry run.");
+      if (request.dryRun) {
+        throw invalidRequest("unsupported_value", "nightshift.dry_run", "A batch line can't be a dry run.");
+      }
+      // Zero only reads the prompt into the prefix cache, for a request that follows soon.
+      if (request.submissions.some(({ maxTokens }) => maxTokens === 0)) {
+        throw invalidRequest("invalid_value", "max_tokens", "Invalid 'max_tokens': a batch line needs at least 1.");
+      }
+      return request;
     },
   };
 }

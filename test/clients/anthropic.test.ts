@@ -105,12 +105,13 @@ describe("message batches", () => {
       { custom_id: "good", params },
       { custom_id: "bad", params: { ...params, max_tokens: -1 } },
       { custom_id: "unknown", params: { ...params, model: "none" } },
+      { custom_id: "warming", params: { ...params, max_tokens: 0 } },
     ];
     const created = await client.messages.batches.create({ requests });
     expect(created).toMatchObject({
       id: expect.stringMatching(/^msgbatch_/),
       processing_status: "in_progress",
-      request_counts: { processing: 3 },
+      request_counts: { processing: 4 },
       results_url: null,
     });
     const results = await ended(created.id);
@@ -118,16 +119,18 @@ describe("message batches", () => {
       type: "succeeded",
       message: { content: [{ type: "text", text: "3, 4, 5, 6, 7" }], usage: { service_tier: "batch" } },
     });
-    expect(results.get("bad")).toMatchObject({
-      type: "errored",
-      error: {
-        type: "error",
-        error: { type: "invalid_request_error", message: expect.stringMatching(/^max_tokens: /) },
-      },
-    });
+    for (const id of ["bad", "warming"]) {
+      expect(results.get(id)).toMatchObject({
+        type: "errored",
+        error: {
+          type: "error",
+          error: { type: "invalid_request_error", message: expect.stringMatching(/^max_tokens: /) },
+        },
+      });
+    }
     expect(results.get("unknown")).toMatchObject({ type: "errored", error: { error: { type: "not_found_error" } } });
     expect(await client.messages.batches.retrieve(created.id)).toMatchObject({
-      request_counts: { processing: 0, succeeded: 1, errored: 2, canceled: 0, expired: 0 },
+      request_counts: { processing: 0, succeeded: 1, errored: 3, canceled: 0, expired: 0 },
       results_url: `${server.origin}/v1/messages/batches/${created.id}/results`,
     });
     const listed: string[] = [];

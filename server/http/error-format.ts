@@ -33,7 +33,8 @@ export function requestErrors(req: IncomingMessage): ErrorFormat {
   return isOfAnthropic(req) ? ANTHROPIC : pathErrors(req.url ?? "/");
 }
 
-/** True for a request of an Anthropic client: these send their version to every path. */
+/** True for a request of an Anthropic client: these send their version to every path, and none to paths of Ollama. */
 export function isOfAnthropic({ url = "/", headers }: IncomingMessage): boolean {
-  return headers["anthropic-version"] !== undefined || pathErrors(url) === ANTHROPIC;
+  const ofPath = pathErrors(url);
+  return ofPath === ANTHROPIC || (ofPath === OPENAI && headers["anthropic-version"] !== undefined);
 }

@@ -209,6 +209,8 @@ test("errors of every kind have Anthropic's form on these paths, and elsewhere f
   const broken = await server.post("/v1/messages", "{");
   expect(anthropicError.parse(await broken.json()).error.type).toBe("invalid_request_error");
   const headers = { "anthropic-version": "2023-06-01" };
+  const ofOllama = await fetch(`${server.origin}/api/none`, { headers });
+  expect(await ofOllama.json()).toEqual({ error: expect.any(String) });
   const unknown = await fetch(`${server.origin}/v1/files/none`, { headers });
   expect(anthropicError.parse(await unknown.json()).error.type).toBe("not_found_error");
 });

@@ -4,7 +4,7 @@ import { vendorFields } from "../generation/dry-run.ts";
 import { INT32_MAX } from "../generation/int32.ts";
 import { oneConstraint } from "../generation/response-format.ts";
 import { samplersField } from "../generation/sampler-order.ts";
-import { crossChecks, samplingFields } from "../generation/sampling-fields.ts";
+import { crossChecks, samplingFields, seedField } from "../generation/sampling-fields.ts";
 import { refusedValue } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 
@@ -39,6 +39,7 @@ export function infillRequest(limits: RequestLimits) {
         "Most tokens of the answer. 0 only reads the prompt, −1 runs until the context is full. Default −1.",
       ),
       max_tokens: budget.describe("Another name of n_predict."),
+      seed: seedField.describe("Equal seeds give equal results of one version of a model; -1 is random."),
       samplers: z
         .preprocess(withoutInfillSampler, samplersField)
         .describe(

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { infillResponse } from "../../openapi/infill/infill.ts";
 import { jsonl, reaches, results, submit } from "../batch/batch-rig.ts";
 import { copyWithNumbers } from "./gguf-copy.ts";
 import { DEMO_MODEL, startServer, type TestServer } from "./server.ts";
@@ -116,6 +117,13 @@ describe("/infill", () => {
     ]);
     await response.body?.cancel();
     expect((await infill({ samplers: ["infil"] })).status).toBe(400);
+  });
+
+  test("takes a seed of -1 for a random one", async () => {
+    const answers: string[] = [];
+    const fields = { seed: -1, temperature: 2, n_predict: 16, grammar: "root ::= [a-z]{64}" };
+    for (let drawn = 0; drawn < 3; drawn++) answers.push(infillResponse.parse((await infill(fields)).body).content);
+    expect(new Set(answers).size).toBe(3);
   });
 
   test("ends at a bound on tokens, or before a text of stop", async () => {

@@ -13,6 +13,9 @@ import { InfillEvents, infillBody } from "./infill-response.ts";
 /** llama-server's name of a file without one. */
 const UNNAMED_FILE = "tmp";
 
+/** A seed that stands for a random one. */
+const RANDOM_SEED = -1;
+
 /** POST /infill of llama-server. */
 export function infillDialect(limits: RequestLimits): Dialect {
   return { endpoint: "/infill", idPrefix: "infill-", read: infillReader(limits) };
@@ -44,8 +47,9 @@ function infillSubmission(body: InfillRequest): Asked {
   const maxTokens = answerBound(body);
   const files = (body.input_extra ?? []).map(({ filename, text }) => ({ name: filename ?? UNNAMED_FILE, text }));
   const form = answerForm(body);
+  const seed = body.seed === RANDOM_SEED ? null : body.seed;
   return {
-    ...generationSettings({ ...body, n: 1 }, { maxTokens, logprobs: null }),
+    ...generationSettings({ ...body, seed, n: 1 }, { maxTokens, logprobs: null }),
     prompt: {
       kind: "infill",
       prefix: body.input_prefix,

@@ -51,6 +51,13 @@ export function ollamaChatRequest(limits: RequestLimits) {
         }, boundedList(message, { max: limits.messages }).nullish())
         .describe("None loads the model, and with `keep_alive: 0` unloads it."),
       tools: toolFields.tools,
+      truncate: z
+        .boolean()
+        .nullish()
+        .describe(
+          "False: a prompt that is too long for the context is refused. Default true: it loses its oldest messages, until " +
+            "there is room for the answer. Those of role `system` at the beginning stay, and the last one.",
+        ),
     })
     .check(toolChecks);
 }

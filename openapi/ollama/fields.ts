@@ -38,10 +38,6 @@ export const generationFields = {
       "Reasoning, or its amount. Default: as the chat template has it. A model without reasoning refuses true.",
     ),
   keep_alive: keepAlive,
-  truncate: ignoredField(
-    z.boolean().nullish(),
-    "Accepted and ignored: a prompt that is longer than the context is refused.",
-  ),
   shift: ignoredField(
     z.boolean().nullish(),
     "Accepted and ignored: an answer ends where the context is full, with `done_reason` `length`.",

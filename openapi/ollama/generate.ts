@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ignoredField } from "../ignored-fields.ts";
 import { refusedField } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 import { answerFields, contextTokens, generationFields, images } from "./fields.ts";
@@ -22,6 +23,10 @@ export function ollamaGenerateRequest(limits: RequestLimits) {
         (value) => value === "",
       ),
       context: contextTokens,
+      truncate: ignoredField(
+        z.boolean().nullish(),
+        "Accepted and ignored: a prompt that is longer than the context is refused.",
+      ),
       images,
     })
     .check(({ value, issues }) => {

@@ -123,6 +123,17 @@ describe("a chat", () => {
     expect(second.message.content).toBe(first.message.content);
   });
 
+  test("drops its oldest messages where the prompt is too long, unless truncate is false", async () => {
+    const long = user("many words ".repeat(1500));
+    const messages = [{ role: "system", content: "Answer in one word." }, long, long, long, user("Hi")];
+    const fields = { messages, options: { ...GREEDY, num_predict: 4 } };
+    const { prompt_eval_count } = await chat(fields);
+    const kept = await chat({ ...fields, messages: [messages[0], user("Hi")] });
+    expect(prompt_eval_count).toBe(kept.prompt_eval_count);
+    const refused = { model: "demo", ...fields, stream: false, truncate: false };
+    expect(await refusal("/api/chat", refused)).toMatchObject({ status: 400, error: expect.stringMatching(/context/) });
+  });
+
   test("has log probabilities where they are requested", async () => {
     const options = { ...GREEDY, num_predict: 2 };
     const { logprobs } = await chat({ messages: [user("Hello!")], logprobs: true, top_logprobs: 2, options });

@@ -23,6 +23,7 @@ function ollamaChatReader(limits: RequestLimits): (body: unknown) => GenerationR
     return {
       model: body.model,
       ...turnRequest(ollamaChatTurn(body)),
+      truncate: body.truncate !== false,
       stream: body.stream ?? true,
       ignored: [...ignoredNames(Object(json), schema), ...ignoredOptions(json)],
       dryRun: false,

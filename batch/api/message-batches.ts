@@ -86,12 +86,14 @@ export class MessageBatches {
 
   /** Throws 404, or 400 for a batch that has ended. */
   async cancel(owner: string, id: string): Promise<MessageBatch> {
-    const { id: own } = await this.#batch(owner, id);
+    const batch = await this.#batch(owner, id);
+    const refusal = invalidRequest("invalid_value", null, "The batch cannot be canceled, since it has ended.");
+    // Batches of OpenAI's API that were cancelled may be cancelled again.
+    if (hasEnded(batch)) throw refusal;
     try {
-      return await this.#object(owner, await this.#deps.batches.cancel(owner, own));
+      return await this.#object(owner, await this.#deps.batches.cancel(owner, batch.id));
     } catch (error) {
-      if (!(error instanceof ApiError) || error.key !== "batch_ended") throw error;
-      throw invalidRequest("invalid_value", null, "The batch cannot be canceled, since it has ended.");
+      throw error instanceof ApiError && error.key === "batch_ended" ? refusal : error;
     }
   }
 

@@ -153,6 +153,8 @@ describe("message batches", () => {
     const canceled = [...results.values()].filter(({ type }) => type === "canceled").length;
     expect(counts).toMatchObject({ processing: 0, canceled, succeeded: 40 - canceled });
     expect(canceled).toBeGreaterThan(0);
+    const again = await client.messages.batches.cancel(id).catch((error: unknown) => error);
+    expect(again).toBeInstanceOf(BadRequestError);
   });
 
   test("with a double custom_id are refused", async () => {

@@ -10,8 +10,8 @@ export interface LoadRequest {
 
 const loadRequest = z.object({ model: modelName, keep_alive: keepAlive });
 
-/** A number or a duration of Go that is zero. */
-const ZERO = /^[+-]?(0+(\.0*)?(ns|us|µs|ms|s|m|h)?)+$/;
+/** A number or a duration of Go that is zero. Each part ends with a unit, so that no text is tried in many divisions. */
+const ZERO = /^[+-]?(?:0+(?:\.0*)?|(?:0+(?:\.0*)?(?:ns|us|µs|ms|s|m|h))+)$/;
 
 /** The body as a request to load its model; null for one with a prompt in this field. Throws the ApiError of an invalid one. */
 export function readLoad(json: unknown, field: "messages" | "prompt" | "input"): LoadRequest | null {

@@ -80,7 +80,9 @@ export class MessageBatches {
     const cursor = { after: ownId(after_id), before: ownId(before_id) };
     const { data, hasMore } = await this.#deps.batches.marked(owner, { mark: MARK, limit, ...cursor });
     const shown: MessageBatch[] = [];
-    for (const batch of data) if (!(await this.#isDeleted(owner, batch))) shown.push(await this.#object(owner, batch));
+    for (const batch of data.filter(isMessageBatch)) {
+      if (!(await this.#isDeleted(owner, batch))) shown.push(await this.#object(owner, batch));
+    }
     return anthropicPage(shown, hasMore);
   }
 
@@ -132,7 +134,7 @@ export class MessageBatches {
   async #batch(owner: string, id: string): Promise<Batch> {
     const own = ownId(id);
     const batch = own === null ? null : await this.#deps.batches.get(owner, own).catch(unlessGone);
-    if (batch?.metadata?.[MARK] !== undefined && !(await this.#isDeleted(owner, batch))) return batch;
+    if (batch !== null && isMessageBatch(batch) && !(await this.#isDeleted(owner, batch))) return batch;
     throw new ApiError("not_found", `No message batch found with id '${id.slice(0, 64)}'.`);
   }
 
@@ -192,6 +194,11 @@ function modelOf(requests: MessageBatchRequest["requests"], serves: (name: strin
   throw new ApiError("model_not_found", "No request of the batch names a model that this server has.", {
     param: "requests[0].params.model",
   });
+}
+
+/** False also for a batch of OpenAI's API to whose metadata its client gave the mark. */
+function isMessageBatch({ endpoint, metadata }: Batch): boolean {
+  return endpoint === "/v1/messages" && /^\d{1,9}$/.test(metadata?.[MARK] ?? "");
 }
 
 function hasEnded({ status }: Batch): boolean {

@@ -1,6 +1,7 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import Anthropic, { type APIError, BadRequestError, NotFoundError } from "@anthropic-ai/sdk";
 import { generateText, Output, stepCountIs, streamText, tool } from "ai";
+import { toFile } from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { DEMO_MODEL, startServer, type TestServer } from "../api/server.ts";
@@ -155,6 +156,21 @@ describe("message batches", () => {
     expect(canceled).toBeGreaterThan(0);
     const again = await client.messages.batches.cancel(id).catch((error: unknown) => error);
     expect(again).toBeInstanceOf(BadRequestError);
+  });
+
+  test("are not those of OpenAI's API that have their mark", async () => {
+    const line = { custom_id: "a", method: "POST", url: "/v1/chat/completions", body: { model: "demo", messages: [] } };
+    const file = await toFile(Buffer.from(JSON.stringify(line)), "requests.jsonl");
+    const { id: input_file_id } = await server.client.files.create({ file, purpose: "batch" });
+    const { id } = await server.client.batches.create({
+      input_file_id,
+      endpoint: "/v1/chat/completions",
+      completion_window: "24h",
+      metadata: { nightshift_message_batch: "1" },
+    });
+    const failure = await client.messages.batches.retrieve(`msg${id}`).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(NotFoundError);
+    for await (const listed of client.messages.batches.list()) expect(listed.id).not.toBe(`msg${id}`);
   });
 
   test("with a double custom_id are refused", async () => {

@@ -41,7 +41,7 @@ test("a client with the variables of a coding agent reaches the model by the age
   const env = Object.fromEntries(variables.flatMap((line) => line.split(" ")).map((pair) => pair.split("=")));
   expect(Object.keys(env)).toEqual(["ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN"]);
   const messages = [{ role: "user", content: "Capital of France?" }];
-  const body = JSON.stringify({ model: "claude-sonnet-4-5", max_tokens: 64, messages });
+  const body = JSON.stringify({ model: "claude-sonnet-4-5", max_tokens: 64, temperature: 0, messages });
   const code = `import Anthropic from "@anthropic-ai/sdk";
     const message = await new Anthropic().messages.create(${body});
     console.log(message.content[0].text);`;

@@ -21,6 +21,7 @@ export type Failpoint =
   | "finalize.after-commit"
   | "cleanup.half"
   | "job.input"
+  | "response.answered"
   | "file.unlink"
   | "erase.begun"
   | "erase.batches"

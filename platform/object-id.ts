@@ -8,6 +8,7 @@ export type IdPrefix =
   | "upload_"
   | "part_"
   | "batch_"
+  | "resp_"
   | "evt_"
   | "download_"
   | "conv_"

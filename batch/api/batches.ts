@@ -7,10 +7,13 @@ import { type Batch, type BatchRequest, batchRequest } from "../../openapi/resou
 import { type Clock, epochSeconds } from "../../platform/clock.ts";
 import { isObjectId, objectId } from "../../platform/object-id.ts";
 import type { Store } from "../../store/store.ts";
+import type { Keeping } from "../../store/tables/answers/responses.ts";
+import type { NewResponse } from "../../store/types/answer-rows.ts";
 import type { NewBatch } from "../../store/types/batch-row.ts";
 import type { BatchRunner } from "../run/batch-runner.ts";
 import { type TokenQuota, tooManyTokens } from "../validation/token-quota.ts";
 import { batchObject } from "./batch-object.ts";
+import { batchOfResponse } from "./response-batch.ts";
 
 /** Terms of batches that are created from now on. */
 export interface BatchTerms {
@@ -43,6 +46,17 @@ export interface MarkedQuery {
 /** Characters of an Idempotency-Key. */
 const MAX_KEY = 255;
 
+/** The store refused the response that a batch was to run. */
+export class ResponseNotKept extends Error {
+  override readonly name = "ResponseNotKept";
+  readonly keeping: Exclude<Keeping, "kept">;
+
+  constructor(keeping: Exclude<Keeping, "kept">) {
+    super(`The response was not kept: ${keeping}`);
+    this.keeping = keeping;
+  }
+}
+
 /** The batches of all owners, as batch objects. Every method throws ApiError or StoreError. */
 export class Batches {
   readonly #deps: BatchesDeps;
@@ -57,8 +71,16 @@ export class Batches {
     this.#terms = terms;
   }
 
-  /** For an idempotency key that the owner has used before with the same request, the batch that was created then. */
-  async create(caller: Caller, body: unknown, idempotencyKey: string | null): Promise<Batch> {
+  /**
+   * For an idempotency key that the owner has used before with the same request, the batch that was created then. A batch
+   * that runs a background response is created with it, or throws ResponseNotKept.
+   */
+  async create(
+    caller: Caller,
+    body: unknown,
+    idempotencyKey: string | null,
+    response: NewResponse | null = null,
+  ): Promise<Batch> {
     const request = checked(body);
     if (idempotencyKey !== null && (idempotencyKey === "" || idempotencyKey.length > MAX_KEY)) {
       throw invalidRequest("invalid_value", null, `The Idempotency-Key must have 1 to ${MAX_KEY} characters.`);
@@ -70,7 +92,7 @@ export class Batches {
     const expiresAt = now + windowSeconds;
     const replays = idempotencyKey !== null && (await store.batches.isKeyUsed({ owner, key: idempotencyKey }));
     const batch: NewBatch = {
-      id: objectId("batch_"),
+      id: response === null ? objectId("batch_") : batchOfResponse(response.row.id),
       owner,
       keyId: key?.id ?? null,
       endpoint: request.endpoint,
@@ -90,7 +112,9 @@ export class Batches {
       maxOpen,
       maxTokens: key?.limits.enqueuedTokens ?? null,
       storedKeyId: storedKeyId(key),
+      response,
     });
+    if (creation.outcome === "not_kept") throw new ResponseNotKept(creation.keeping);
     if (creation.outcome === "erased") throw ownerErased();
     if (creation.outcome === "conflict") throw keyConflict();
     if (creation.outcome === "too_many") throw tooManyOpen(maxOpen);

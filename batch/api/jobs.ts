@@ -6,6 +6,7 @@ import { jsonBytes } from "../../openapi/json/json-pieces.ts";
 import { type Batch, type BatchEndpoint, COMPLETION_WINDOW } from "../../openapi/resources/batches.ts";
 import type { Job } from "../../openapi/resources/jobs.ts";
 import { failpoint } from "../../platform/failpoint.ts";
+import type { NewResponse } from "../../store/types/answer-rows.ts";
 import type { Batches } from "./batches.ts";
 import { jobResult, type ResultLine } from "./job-result.ts";
 import { lineParts } from "./line-parts.ts";
@@ -37,8 +38,16 @@ export class Jobs {
     this.#deps = deps;
   }
 
-  /** Durable when it resolves; null for a body that is too long for a line. Throws 507 for a full disk or quota. */
-  async create(caller: Caller, endpoint: BatchEndpoint, body: unknown): Promise<Job | null> {
+  /**
+   * Durable when it resolves; null for a body that is too long for a line. Throws 507 for a full disk or quota, and
+   * ResponseNotKept where the background response that the job runs is refused.
+   */
+  async create(
+    caller: Caller,
+    endpoint: BatchEndpoint,
+    body: unknown,
+    response: NewResponse | null = null,
+  ): Promise<Job | null> {
     const { files, batches, maxLineBytes } = this.#deps;
     const line = await jsonBytes({ custom_id: "job", method: "POST", url: endpoint, body });
     // With the line break.
@@ -59,7 +68,7 @@ export class Jobs {
       output_expires_after: { anchor: "created_at", seconds: KEPT_SECONDS },
     };
     try {
-      return jobOf(await batches.create(caller, request, null));
+      return jobOf(await batches.create(caller, request, null, response));
     } catch (error) {
       // A file that is not removed here expires.
       await files.remove(owner, input.id).catch(() => {});

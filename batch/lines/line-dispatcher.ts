@@ -209,7 +209,7 @@ export class LineDispatcher {
     const requestId = this.#settlement.newRequestId();
     const { endpoint, owner } = batch.batch;
     const { model } = this.#deps.engine;
-    const context = { requestId, owner, model, signal: inFlight.abort.signal };
+    const context = { requestId, batchId: line.batchId, owner, model, signal: inFlight.abort.signal };
     const executed = await this.#deps.execute(endpoint, body, context);
     // A result is with the writer before its line leaves the engine: `withdraw` waits for both, in this order.
     const settled = this.#settlement.settle(inFlight, requestId, executed);

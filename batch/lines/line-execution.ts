@@ -45,5 +45,5 @@ export type Execute = (
   endpoint: BatchEndpoint,
   body: unknown,
   /** `model`: the own name of the batch's model; the name in the body may mean another model by now. */
-  context: { requestId: string; owner: string; model: string; signal: AbortSignal },
+  context: { requestId: string; batchId: string; owner: string; model: string; signal: AbortSignal },
 ) => Promise<Executed>;

@@ -5,6 +5,7 @@ import { type DeadlineClock, epochSeconds } from "../../platform/clock.ts";
 import { failpoint } from "../../platform/failpoint.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Store } from "../../store/store.ts";
+import type { Unanswered } from "../../store/tables/background.ts";
 import type { FileRow } from "../../store/tables/files.ts";
 import type { NewEvent } from "../../store/tables/outbox.ts";
 import type { ResultKind } from "../../store/tables/results.ts";
@@ -24,6 +25,8 @@ export interface BatchLifecycleDeps {
   validation: Pick<BatchValidation, "run">;
   /** The events of a batch's end, one for each webhook that is subscribed to them. */
   events: (type: BatchEvent, batchId: string) => NewEvent[];
+  /** The end of the background response that the batch was to run, unless a line has ended it. */
+  responseEnd: (type: BatchEvent, batchId: string, reason: string) => Unanswered | null;
   /** Called when events are in the outbox. */
   eventsQueued: () => void;
   /** Milliseconds for which lines in the engine may run on when their batch is cancelled or expires. */
@@ -42,6 +45,12 @@ const MAX_RETRY_MS = 30_000;
 
 const CANCELLED = lineError("batch_cancelled", "This request was not executed because the batch was cancelled.");
 const EXPIRED = lineError("batch_expired", "This request could not be executed before the completion window expired.");
+/** Of a background response whose line ended without an answer. */
+const RESPONSE_FAULTS = {
+  completed: "The server failed at this response several times, or it took too long.",
+  cancelled: "The response was cancelled.",
+  expired: "This response could not be generated before its completion window expired.",
+};
 
 /**
  * Runs one batch through its statuses, from any of them. Each step reads the row and does the work of its status; it can be
@@ -180,7 +189,7 @@ export class BatchLifecycle {
   }
 
   async #finalize(batch: BatchRow, status: "completed" | "cancelled" | "expired"): Promise<void> {
-    const { store, clock, events, dispatcherOf, log } = this.#deps;
+    const { store, clock, events, responseEnd, dispatcherOf, log } = this.#deps;
     const { id, model } = batch;
     if (model !== null) await dispatcherOf(model)?.withdraw(id, 0);
     failpoint("finalize.begun");
@@ -196,7 +205,8 @@ export class BatchLifecycle {
       failpoint("finalize.before-commit");
       const now = epochSeconds(clock);
       const queued = events(`batch.${status}`, id);
-      const ended = await store.batches.finalize({ id, status, now, outputFile, errorFile, events: queued });
+      const response = responseEnd(`batch.${status}`, id, RESPONSE_FAULTS[status]);
+      const ended = await store.batches.finalize({ id, status, now, outputFile, errorFile, events: queued, response });
       failpoint("finalize.after-commit");
       this.#filesChecked = ended;
       if (!ended) throw new Error(`Batch ${id} cannot become ${status} from its present status`);

@@ -16,7 +16,7 @@ import { ModelBatchWork, type ModelBatchWorkDeps } from "./model-batch-work.ts";
 export interface BatchRunnerDeps
   extends Omit<ModelBatchWorkDeps, "engine" | "store" | "inputs">,
     Omit<BatchLifecycleDeps, "dispatcherOf" | "validation" | "store" | "observer">,
-    Omit<BatchValidationDeps, "bounds" | "quota" | "failedEvents" | "store" | "files" | "clock"> {
+    Omit<BatchValidationDeps, "bounds" | "quota" | "failedEvents" | "failedResponse" | "store" | "files" | "clock"> {
   engines: readonly Engine[];
   store: Store;
 }
@@ -55,6 +55,7 @@ export class BatchRunner {
       bounds,
       quota: this.quota,
       failedEvents: (batchId) => deps.events("batch.failed", batchId),
+      failedResponse: (batchId, reason) => deps.responseEnd("batch.failed", batchId, reason),
     });
     for (const engine of deps.engines) this.add(engine);
   }

@@ -8,6 +8,7 @@ import { failpoint } from "../../platform/failpoint.ts";
 import type { Log } from "../../platform/log.ts";
 import { SerialQueue } from "../../platform/serial-queue.ts";
 import type { Store } from "../../store/store.ts";
+import type { Unanswered } from "../../store/tables/background.ts";
 import type { NewEvent } from "../../store/tables/outbox.ts";
 import type { BatchRow } from "../../store/types/batch-row.ts";
 import { inputRow } from "./input-row.ts";
@@ -31,6 +32,8 @@ export interface BatchValidationDeps {
   quota: Pick<TokenQuota, "fault">;
   /** The events of a batch's failure, one for each webhook that is subscribed to them. */
   failedEvents: (batchId: string) => NewEvent[];
+  /** The end of the background response that a batch with this fault was to run. */
+  failedResponse: (batchId: string, reason: string) => Unanswered | null;
   /** Called when events are in the outbox. */
   eventsQueued: () => void;
   limits: RequestLimits;
@@ -146,9 +149,10 @@ export class BatchValidation {
   }
 
   async #fail({ id }: BatchRow, model: string | null, errors: BatchError[]): Promise<void> {
-    const { store, clock, failedEvents, eventsQueued, log } = this.#deps;
+    const { store, clock, failedEvents, failedResponse, eventsQueued, log } = this.#deps;
     const list = JSON.stringify({ object: "list", data: errors });
-    const row = { id, now: epochSeconds(clock), errors: list, model, events: failedEvents(id) };
+    const response = failedResponse(id, errors[0]?.message ?? "The request is not valid.");
+    const row = { id, now: epochSeconds(clock), errors: list, model, events: failedEvents(id), response };
     if (!(await store.batches.fail(row))) return;
     eventsQueued();
     log.info({ batch: id, errors: errors.length }, "Batch failed validation");

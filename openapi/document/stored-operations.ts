@@ -67,7 +67,7 @@ export const storedOperations: readonly Operation[] = [
     summary: "Retrieve a stored response.",
     query: responseQuery,
     response: "object",
-    failures: { "400": "`stream=true`: the response did not run in the background.", ...unknown },
+    failures: { "400": "`stream=true`: stored responses are not streamed again.", ...unknown },
   },
   {
     method: "delete",

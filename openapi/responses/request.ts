@@ -5,11 +5,11 @@ import { MOST_CHAT_LOGPROBS } from "../generation/logprobs.ts";
 import { reasoningFields } from "../generation/reasoning-fields.ts";
 import { crossChecks, samplingFields, tokenBudget } from "../generation/sampling-fields.ts";
 import { ignoredField } from "../ignored-fields.ts";
-import { isEmptyList, isFalse, isOneOf, refusedField, refusedValue } from "../refused-fields.ts";
+import { isEmptyList, isOneOf, refusedField, refusedValue } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 import { inputItems } from "./input-item.ts";
 import { textFormat, verbosity } from "./text-format.ts";
-import { responseChecks } from "./tool-checks.ts";
+import { backgroundChecks, responseChecks } from "./tool-checks.ts";
 import { responseToolChoice, responseTools } from "./tools.ts";
 
 const MAX_METADATA_PAIRS = 16;
@@ -79,7 +79,12 @@ export function responsesRequest(limits: RequestLimits) {
         `${ECHOED} It bounds hosted tools, of which there are none.`,
       ),
       store: z.boolean().nullish().describe("Keep the response, so that it can be read and continued. Default true."),
-      background: refusedValue("background responses are not supported; omit it or send false.", isFalse),
+      background: z
+        .boolean()
+        .nullish()
+        .describe(
+          "`true`: answer at once, and generate later, as a batch line. GET /v1/responses/{id} has the answer.",
+        ),
       include: boundedList(z.string().max(64), { max: MAX_INCLUDED })
         .nullish()
         .describe("`reasoning.encrypted_content` and `message.output_text.logprobs`; other values are ignored."),
@@ -115,6 +120,7 @@ export function responsesRequest(limits: RequestLimits) {
     })
     .check(crossChecks((body) => body.max_output_tokens))
     .check(responseChecks)
+    .check(backgroundChecks)
     .check(({ value, issues }) => {
       if (value.input != null || value.previous_response_id != null || value.conversation != null) return;
       const params = { code: "missing_required_parameter" };

@@ -19,8 +19,12 @@ export function checkStateless(body: Referring): void {
 }
 
 /** Throws the 400 of a body that a batch line cannot have: lines run without the store of responses. */
-export function checkBatchLine(body: Referring & Pick<ResponsesRequest, "store">): void {
+export function checkBatchLine(body: Referring & Pick<ResponsesRequest, "store" | "background">): void {
   checkStateless(body);
+  if (body.background === true) {
+    const message = "Unsupported value: 'background': a batch line waits by itself; omit it or send false.";
+    throw invalidRequest("unsupported_value", "background", message);
+  }
   if (body.store !== true) return;
   const message = "Unsupported value: 'store': the result file of a batch has its responses; omit it or send false.";
   throw invalidRequest("unsupported_value", "store", message);

@@ -29,6 +29,27 @@ export function allowedNames({ tools }: Extract<ResponseToolChoice, { type: "all
   return tools.flatMap(({ type, name }) => (name != null && (type === "function" || type === "custom") ? [name] : []));
 }
 
+interface BackgroundFields {
+  background?: boolean | null | undefined;
+  store?: boolean | null | undefined;
+  stream?: boolean | null | undefined;
+  conversation?: unknown;
+  nightshift?: { dry_run?: boolean | null | undefined } | null | undefined;
+}
+
+/** Rules between `background` and other fields. */
+export function backgroundChecks({ value, issues }: z.core.ParsePayload<BackgroundFields>): void {
+  if (value.background !== true) return;
+  const refuse = (path: PropertyKey[], message: string) =>
+    issues.push({ code: "custom", input: value, path, params: { code: "unsupported_value" }, message });
+  if (value.store === false) refuse(["store"], "a background response is stored; omit it or send true.");
+  if (value.stream === true) refuse(["stream"], "a background response is polled; omit it or send false.");
+  if (value.conversation != null) {
+    refuse(["conversation"], "it can't be used in the background; use previous_response_id.");
+  }
+  if (value.nightshift?.dry_run) refuse(["nightshift", "dry_run"], "a dry run has no background response.");
+}
+
 /** Rules between the fields of a request. */
 export function responseChecks(context: z.core.ParsePayload<Checked>): void {
   const { value, issues } = context;

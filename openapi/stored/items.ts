@@ -15,9 +15,7 @@ export const itemListQuery = z.object({
 
 /** The query of GET /v1/responses/{id}. */
 export const responseQuery = z.object({
-  stream: flag
-    .optional()
-    .describe("`true` is refused: only responses that ran in the background can be streamed again."),
+  stream: flag.optional().describe("`true` is refused: stored responses can't be streamed again."),
 });
 
 export const responseDeleted = z.object({ id: z.string(), object: z.literal("response"), deleted: z.literal(true) });

@@ -27,10 +27,11 @@ export interface GenerationLineParts {
 /** Runs a batch line that generates. Throws the ApiError of a body that its model cannot take. */
 export async function generateLine(
   deps: ExecuteDeps,
-  { dialect, request: asked, ready, line }: GenerationLineParts,
+  { dialect, request: given, ready, line }: GenerationLineParts,
 ): Promise<Executed> {
   const { loads, metrics, grammars, clock, randomId, lineTimeoutMs } = deps;
-  const { owner, signal } = line;
+  const { owner, signal, background } = line;
+  const asked = background === null ? given : background.kept(given);
   requireTask(ready.facts, "generate");
   checkInfill(asked.submissions, ready.facts);
   checkTokens(asked.submissions, ready.facts);
@@ -39,8 +40,7 @@ export async function generateLine(
   const { endpoint } = dialect;
   const model = ready.model.id;
   const identity = {
-    id: `${dialect.idPrefix}${randomId()}`,
-    created: epochSeconds(clock),
+    ...(background?.identity ?? { id: `${dialect.idPrefix}${randomId()}`, created: epochSeconds(clock) }),
     model,
     tier: "default" as const,
     fingerprint: ready.facts.fingerprint,

@@ -6,6 +6,7 @@ import type { Seal } from "../dialects/responses/sealed-text.ts";
 import type { Grammars } from "../grammar/grammar-compiler.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { ModelSet } from "../models/model-set.ts";
+import type { BackgroundLine, BackgroundStore } from "./background-line.ts";
 
 export interface ExecuteDeps {
   models: ModelSet;
@@ -18,6 +19,7 @@ export interface ExecuteDeps {
   completions: CompletionStore;
   /** Of the reasoning in responses. */
   seal: Seal;
+  background: BackgroundStore;
   clock: Clock;
   randomId: () => string;
   /** Milliseconds that a line may take from its start in the engine; its queue wait does not count. */
@@ -29,6 +31,8 @@ export interface LineContext {
   owner: string;
   /** Aborted when the line is to stop. */
   signal: AbortSignal;
+  /** The background response that the line runs; null for none. */
+  background: BackgroundLine | null;
 }
 
 /** The owner under which a line's grammars are queued: apart from the owner's online requests. */

@@ -8,6 +8,7 @@ import { completionDialect } from "../dialects/completions.ts";
 import { embeddingsReader } from "../dialects/embeddings.ts";
 import { responsesDialect } from "../dialects/responses/responses.ts";
 import type { Dialect } from "../generation/generation-endpoint.ts";
+import { BackgroundLine } from "./background-line.ts";
 import { embedLine } from "./embedding-line.ts";
 import { generateLine } from "./generation-line.ts";
 import { type ExecuteDeps, grammarOwner, type LineContext } from "./line-deps.ts";
@@ -41,7 +42,11 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
   };
   // Apart from the online loads, so that batch lines neither fill a queue nor lengthen a Retry-After.
   const batchLoads = new Map<string, ModelLoad>();
-  return async (endpoint, body, { owner, model: id, signal }) => {
+  const execute = async (
+    endpoint: BatchEndpoint,
+    body: unknown,
+    { owner, model: id, signal, background }: LineContext & { model: string },
+  ): Promise<Executed> => {
     try {
       if (endpoint === "/v1/messages") checkLineModel(body, (name) => deps.models.get(name)?.id, id);
       const run = await deps.grammars.run(() => readers[endpoint](body, owner), grammarOwner(owner), signal);
@@ -51,14 +56,33 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
       if (state.name !== "ready" || facts === null) return { how: "passing", reason: `the engine is ${state.name}` };
       const load = batchLoads.get(model.id) ?? new ModelLoad(() => deps.clock.now());
       batchLoads.set(model.id, load);
-      return await run({ model, facts, load }, { owner, signal });
+      return await run({ model, facts, load }, { owner, signal, background });
     } catch (error) {
       if (signal.aborted) return { how: "stopped" };
       if (error instanceof ApiError && error.status === 503) return { how: "passing", reason: error.message };
       if (error instanceof ApiError) {
         return refusedLine(error, endpoint, deps.models.get(id)?.engine.facts?.fingerprint ?? "");
       }
-      return { how: "fault", reason: error instanceof Error ? error.message : String(error) };
+      return fault(error);
     }
   };
+  return async (endpoint, body, { batchId, ...context }) => {
+    if (endpoint !== "/v1/responses") return execute(endpoint, body, { ...context, background: null });
+    try {
+      const row = await deps.background.begin(context.owner, batchId);
+      const background = row === null ? null : new BackgroundLine(row, deps.background, deps.clock);
+      const version = deps.models.get(context.model)?.engine.facts?.fingerprint ?? "";
+      const ended = await background?.ended(version);
+      if (ended != null) return ended;
+      const executed = await execute(endpoint, body, { ...context, background });
+      await background?.settle(executed);
+      return executed;
+    } catch (error) {
+      return fault(error);
+    }
+  };
+}
+
+function fault(error: unknown): Executed {
+  return { how: "fault", reason: error instanceof Error ? error.message : String(error) };
 }

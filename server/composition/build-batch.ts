@@ -21,6 +21,8 @@ import type { ExecuteDeps } from "../batch-lines/line-deps.ts";
 import { lineExecutor } from "../batch-lines/line-executor.ts";
 import type { BatchMetrics } from "../metrics/batch-metrics.ts";
 import type { OnlineUtilization } from "../metrics/online-utilization.ts";
+import { BackgroundRuns } from "../stored/background-runs.ts";
+import { StoredResponses } from "../stored/responses.ts";
 import type { FixedBounds } from "./fixed-bounds.ts";
 
 export interface BatchOptions extends Pick<FixedBounds, "graceMs" | "calmMs"> {
@@ -58,11 +60,14 @@ export interface BuiltBatch {
   batches: Batches;
   jobs: Jobs;
   messageBatches: MessageBatches;
+  /** Background responses, which batches of one line run. */
+  runs: BackgroundRuns;
 }
 
 /** Wires batch work; `runner.start()` starts it. */
 export function buildBatch(parts: BatchDeps): BuiltBatch {
   const { store, models, time, webhooks, batchMetrics, options } = parts;
+  const runs = new BackgroundRuns({ ...parts, responses: new StoredResponses({ store, clock: time }), clock: time });
   const runner = new BatchRunner({
     ...parts,
     ...options,
@@ -70,7 +75,8 @@ export function buildBatch(parts: BatchDeps): BuiltBatch {
     names: models.names,
     models: () => models.expected,
     engines: models.list().map(({ engine }) => engine),
-    execute: lineExecutor({ ...parts, ...options, clock: time }),
+    execute: lineExecutor({ ...parts, ...options, background: runs, clock: time }),
+    responseEnd: (type, id, reason) => runs.endWith({ id, cancelled: type === "batch.cancelled", reason }),
     events: (type, batchId) =>
       batchEvents(webhooks, { id: objectId("evt_"), type, batchId, nowMs: Math.floor(time.epochMs()) }),
     modelsOf: (keyId) => parts.keys.modelsOf(keyId),
@@ -91,6 +97,7 @@ export function buildBatch(parts: BatchDeps): BuiltBatch {
   const requests = { batches, files: parts.files, maxLineBytes: options.maxLineBytes };
   return {
     runner,
+    runs,
     batches,
     jobs: new Jobs(requests),
     messageBatches: new MessageBatches({ ...requests, clock: time }),

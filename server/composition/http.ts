@@ -6,6 +6,7 @@ import { connectionsWithin, openFileLimit } from "../http/connection/connection-
 import { inheritedSocket } from "../http/connection/inherited-socket.ts";
 import { type Listening, listen, whyNotListening } from "../http/connection/listen.ts";
 import { appOptions } from "../options/app-options.ts";
+import { BackgroundResponses } from "../stored/background-responses.ts";
 import type { AccountingParts } from "./accounting.ts";
 import type { BatchParts } from "./batch-work.ts";
 import type { Composition } from "./composition.ts";
@@ -25,10 +26,10 @@ export interface HttpParts {
  */
 export async function startHttp(
   composition: Composition,
-  { store, seal, files, uploads, stored }: StorageParts,
+  { store, seal, files, uploads, stored, time }: StorageParts,
   { prices, ledger, keys, owners }: AccountingParts,
   { models, residency, loads, utilization, closeEngines }: ModelParts,
-  { grammars, batches, jobs, messageBatches, erasures, settled }: BatchParts,
+  { grammars, runs, batches, jobs, messageBatches, erasures, settled }: BatchParts,
   modelFolder: ModelFolderParts,
 ): Promise<HttpParts> {
   const { options, clock, random, randomId, log, metrics, version, shutdown, bounds, parts } = composition;
@@ -41,6 +42,7 @@ export async function startHttp(
     grammars,
     seal,
     responseState: stored.responseState,
+    background: new BackgroundResponses({ ...stored, state: stored.responseState, jobs, batches, runs, clock: time }),
     store,
     files,
     uploads,

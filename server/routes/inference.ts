@@ -11,9 +11,10 @@ import { embeddingsReader } from "../dialects/embeddings.ts";
 import { infillDialect } from "../dialects/infill/infill.ts";
 import { ollamaEndpoints } from "../dialects/ollama/endpoints.ts";
 import { rerankReader } from "../dialects/rerank.ts";
+import type { BackgroundQueue } from "../dialects/responses/background.ts";
 import { inputTokensReader } from "../dialects/responses/input-tokens.ts";
 import type { ResponseState } from "../dialects/responses/response-state.ts";
-import { responsesDialect } from "../dialects/responses/responses.ts";
+import { ResponsesEndpoint } from "../dialects/responses/responses-endpoint.ts";
 import type { Seal } from "../dialects/responses/sealed-text.ts";
 import { detokenizeReader, TokenEndpoint, tokenizeReader } from "../dialects/tokenize.ts";
 import { VectorEndpoint } from "../embedding/vector-endpoint.ts";
@@ -38,6 +39,8 @@ export interface InferenceRouteParts
   /** Of the reasoning in responses. */
   seal: Seal;
   responseState: ResponseState;
+  /** Where background responses are created. */
+  background: BackgroundQueue;
 }
 
 /** Routes that engines answer, all on the path of `answer`. */
@@ -66,7 +69,7 @@ export function inferenceRoutes(parts: InferenceRouteParts): Routes {
     "/infill": post(new GenerationEndpoint(infillDialect(options.limits), deps)),
     "/v1/messages": post(new GenerationEndpoint(messagesDialect(options.limits), deps)),
     "/v1/messages/count_tokens": post(new TokenEndpoint(countTokensReader(options.limits), grammars)),
-    "/v1/responses": post(new GenerationEndpoint(responsesDialect(responses), deps)),
+    "/v1/responses": post(new ResponsesEndpoint(responses, deps)),
     "/v1/responses/input_tokens": post(new TokenEndpoint(inputTokensReader(responses), grammars)),
     "/v1/embeddings": post(new VectorEndpoint("/v1/embeddings", embeddingsReader(options.limits), deps)),
     "/v1/rerank": post(new VectorEndpoint("/v1/rerank", rerankReader(options.limits), deps)),

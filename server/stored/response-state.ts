@@ -2,8 +2,8 @@ import type { Caller } from "../../ledger/key.ts";
 import { type ApiError, invalidRequest } from "../../openapi/api-error.ts";
 import type { Item } from "../../openapi/responses/item.ts";
 import type { Store } from "../../store/store.ts";
-import { MOST_CHAINED } from "../../store/tables/answers/responses.ts";
-import type { AnswerWrite, NewItem, ResponseRow, ResponseStatus } from "../../store/types/answer-rows.ts";
+import { type Keeping, MOST_CHAINED } from "../../store/tables/answers/responses.ts";
+import type { AnswerWrite, NewItem, NewResponse, ResponseRow, ResponseStatus } from "../../store/types/answer-rows.ts";
 import type { ContextSource, ResponseState } from "../dialects/responses/response-state.ts";
 import type { AnswerBounds } from "./answer-bounds.ts";
 import type { ConversationLocks } from "./conversation-locks.ts";
@@ -68,40 +68,50 @@ export class StoredState implements ResponseState {
   }
 
   async keep(caller: Caller, response: KeptResponse, input: readonly KeptItem[]): Promise<void> {
-    const { store, bounds, conversations } = this.#deps;
-    const write = bounds.write(caller);
-    const conversation = response.conversation?.id ?? null;
-    const parent = response.previous_response_id ?? null;
+    const { store, bounds } = this.#deps;
     if (response.store === false) {
+      const write = bounds.write(caller);
+      const conversation = response.conversation?.id ?? null;
       if (conversation !== null) await this.#append(write, conversation, [...input, ...response.output]);
       return;
     }
-    const outcome = await store.responses.keep({
-      ...write,
+    const kept = this.row(caller, response, input);
+    const outcome = await store.responses.keep(kept);
+    if (outcome !== "kept") throw this.refused(outcome, kept);
+  }
+
+  /** The row of a response, with its items. */
+  row(caller: Caller, response: KeptResponse, input: readonly KeptItem[]): NewResponse {
+    return {
+      ...this.#deps.bounds.write(caller),
       row: {
         id: response.id,
         model: response.model,
         status: response.status,
         background: response.background === true ? 1 : 0,
-        conversation,
+        conversation: response.conversation?.id ?? null,
         object: JSON.stringify({ ...response, output: [] }),
         createdAt: response.created_at,
       },
-      parent,
+      parent: response.previous_response_id ?? null,
       input: input.map(itemRow),
       output: response.output.map(itemRow),
-    });
+    };
+  }
+
+  /** The error of a response that was not kept. */
+  refused(outcome: Exclude<Keeping, "kept">, { row, parent, ...write }: NewResponse): ApiError {
+    const { conversations } = this.#deps;
+    const conversation = row.conversation ?? "";
     switch (outcome) {
-      case "kept":
-        return;
       case "absent_parent":
-        throw noPrevious(parent ?? "");
+        return noPrevious(parent ?? "");
       case "chain_too_long":
-        throw chainTooLong();
+        return chainTooLong();
       case "absent_conversation":
-        throw conversations.refused("absent", conversation ?? "", write);
+        return conversations.refused("absent", conversation, write);
       default:
-        throw conversations.refused(outcome, conversation ?? "", write);
+        return conversations.refused(outcome, conversation, write);
     }
   }
 

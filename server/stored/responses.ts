@@ -1,4 +1,4 @@
-import { ApiError, invalidRequest } from "../../openapi/api-error.ts";
+import { ApiError } from "../../openapi/api-error.ts";
 import { type Clock, epochSeconds } from "../../platform/clock.ts";
 import type { Store } from "../../store/store.ts";
 import type { NewItem, ResponseRow } from "../../store/types/answer-rows.ts";
@@ -37,13 +37,6 @@ export class StoredResponses {
     if (!(await store.responses.remove(removal))) throw noResponse(id);
   }
 
-  /** The response, which has ended. Throws 400 for one that did not run in the background. */
-  async cancel(owner: string, id: string): Promise<object> {
-    const row = await this.row(owner, id);
-    if (row.background === 1) return this.#whole(row);
-    throw invalidRequest("invalid_value", null, "Cannot cancel a synchronous response.");
-  }
-
   /** The items from which the response was generated: those of the chain before it, and of its own input. */
   async inputItems(owner: string, id: string, page: ItemPage): Promise<{ rows: NewItem[]; hasMore: boolean }> {
     const { responses } = this.#deps.store;
@@ -56,14 +49,14 @@ export class StoredResponses {
     return { rows, hasMore: more };
   }
 
-  async #whole({ seq, object }: ResponseRow): Promise<object> {
+  async #whole({ seq, status, object }: ResponseRow): Promise<object> {
     const output: unknown[] = [];
     for (let after = 0; ; ) {
       const { rows, more } = await this.#deps.store.responses.output({ seq, after });
       output.push(...rows.map(({ item }): unknown => JSON.parse(item)));
       after = rows.at(-1)?.seq ?? after;
-      // The key keeps its place.
-      if (!more) return { ...JSON.parse(object), output };
+      // The keys keep their places. The object of a response in progress is as it was queued.
+      if (!more) return { ...JSON.parse(object), status, output };
     }
   }
 }

@@ -1,8 +1,11 @@
 import type { Database } from "better-sqlite3";
 import type { BatchStatus } from "../../openapi/resources/batches.ts";
+import type { NewResponse } from "../types/answer-rows.ts";
 import { BATCH, type BatchRow, NEW_BATCH, type NewBatch } from "../types/batch-row.ts";
 import { type Page, page } from "../types/cursor-page.ts";
 import { erasedKeyOf } from "../types/erased-key.ts";
+import { type Keeping, responseKeeping } from "./answers/responses.ts";
+import { type Unanswered, unansweredEnd } from "./background.ts";
 import { type FileRow, fileInsertion } from "./files.ts";
 import { eventInsertion, type NewEvent } from "./outbox.ts";
 
@@ -17,7 +20,9 @@ export type Creation =
   | { outcome: "too_many" }
   /** The owner of the request's key was erased. */
   | { outcome: "erased" }
-  | { outcome: "too_many_tokens"; enqueuedTokens: number };
+  | { outcome: "too_many_tokens"; enqueuedTokens: number }
+  /** The response that the batch was to run was refused. */
+  | { outcome: "not_kept"; keeping: Exclude<Keeping, "kept"> };
 
 /** "terminal": completed, failed or expired; "unchanged": already cancelling or cancelled. */
 export type Cancellation =
@@ -55,6 +60,8 @@ export function batches(db: Database) {
   const insertFile = fileInsertion(db);
   const isErased = erasedKeyOf(db);
   const insertEvents = eventInsertion(db);
+  const keep = responseKeeping(db);
+  const endResponse = unansweredEnd(db);
   const insert = db.prepare<NewBatch, BatchRow>(
     `INSERT INTO batches (${NEW_BATCH.names}, status) VALUES (${NEW_BATCH.values}, 'validating')
      RETURNING ${BATCH.select}`,
@@ -202,8 +209,10 @@ export function batches(db: Database) {
         maxTokens?: number | null;
         /** The stored API key of the request. */
         storedKeyId?: string | null;
+        /** The background response that the batch runs. */
+        response?: NewResponse | null;
       }): Creation {
-        const { batch, idempotency, maxOpen, maxTokens = null, storedKeyId = null } = args;
+        const { batch, idempotency, maxOpen, maxTokens = null, storedKeyId = null, response = null } = args;
         if (isErased(storedKeyId)) return { outcome: "erased" };
         const { owner, keyId, createdAt, estimatedTokens } = batch;
         if (idempotency !== null) {
@@ -219,6 +228,8 @@ export function batches(db: Database) {
           const before = enqueuedTokens(keyId, batch.id);
           if (before + estimatedTokens > maxTokens) return { outcome: "too_many_tokens", enqueuedTokens: before };
         }
+        const keeping = response === null ? "kept" : keep(response);
+        if (keeping !== "kept") return { outcome: "not_kept", keeping };
         if (idempotency !== null) remember.run({ ...idempotency, owner, batchId: batch.id, createdAt });
         const row = insert.get(batch);
         if (row === undefined) throw new Error("INSERT … RETURNING gave no row");
@@ -235,11 +246,22 @@ export function batches(db: Database) {
        * validating → in_progress; totals are counted from the line rows. False when the batch was cancelled meanwhile.
        */
       begin: (args: { id: string; now: number; model: string }): boolean => begin.run(args).changes === 1,
-      /** validating → failed, with its events. False when the batch was cancelled meanwhile. */
-      fail(args: { id: string; now: number; errors: string; model: string | null; events: NewEvent[] }): boolean {
-        const { events, ...row } = args;
+      /**
+       * validating → failed, with its events and the end of the response that it was to run. False when the batch was
+       * cancelled meanwhile.
+       */
+      fail(args: {
+        id: string;
+        now: number;
+        errors: string;
+        model: string | null;
+        events: NewEvent[];
+        response?: Unanswered | null;
+      }): boolean {
+        const { events, response = null, ...row } = args;
         if (fail.run(row).changes === 0) return false;
         insertEvents(events);
+        if (response !== null) endResponse(response);
         return true;
       },
       /** Cancels an open batch. A finalizing batch has no line left and completes: "unchanged". */
@@ -262,8 +284,8 @@ export function batches(db: Database) {
       /** in_progress → finalizing. False unless every line is done or failed. */
       beginFinalizing: (args: { id: string; now: number }): boolean => beginFinalizing.run(args).changes === 1,
       /**
-       * Second phase of finalization: file rows, terminal status and events in one transaction. The files must be on
-       * disk, synced and verified. Returns false without a change when the batch's status does not lead to `status`, or
+       * Second phase of finalization: file rows, terminal status, events, and the end of a response that its line did not
+       * end, in one transaction. The files must be on disk, synced and verified. Returns false without a change when the batch's status does not lead to `status`, or
        * a line is pending or running.
        */
       finalize(args: {
@@ -273,13 +295,15 @@ export function batches(db: Database) {
         outputFile: FileRow | null;
         errorFile: FileRow | null;
         events: NewEvent[];
+        response?: Unanswered | null;
       }): boolean {
-        const { id, status, now, outputFile, errorFile, events } = args;
+        const { id, status, now, outputFile, errorFile, events, response = null } = args;
         const row = { id, status, now, outputFileId: outputFile?.id ?? null, errorFileId: errorFile?.id ?? null };
         if (finalize.run(row).changes === 0) return false;
         if (outputFile !== null) insertFile(outputFile);
         if (errorFile !== null) insertFile(errorFile);
         insertEvents(events);
+        if (response !== null) endResponse(response);
         return true;
       },
     },

@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import { completions } from "./answers/completions.ts";
 import { conversations } from "./answers/conversations.ts";
 import { responses } from "./answers/responses.ts";
+import { background } from "./background.ts";
 import { batches } from "./batches.ts";
 import { budgets } from "./budgets.ts";
 import { claims } from "./claims.ts";
@@ -36,6 +37,7 @@ export function tables(db: Database) {
     claims: claims(db),
     results: results(db),
     responses: responses(db),
+    background: background(db),
     conversations: conversations(db),
     completions: completions(db),
     keys: keys(db),

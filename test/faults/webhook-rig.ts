@@ -19,8 +19,15 @@ export interface Received {
   url: string;
 }
 
-/** An HTTP server on loopback that records its requests. */
+/** An HTTP server on loopback that records its requests, until the end of the test. */
 export async function receiver(answer: RequestListener): Promise<{ url: string; received: Received[]; port: number }> {
+  const { close, ...opened } = await openReceiver(answer);
+  onTestFinished(close);
+  return opened;
+}
+
+/** An HTTP server on loopback that records its requests until it is closed. */
+export async function openReceiver(answer: RequestListener) {
   const received: Received[] = [];
   const server = createServer((request, response) => {
     let body = "";
@@ -34,12 +41,12 @@ export async function receiver(answer: RequestListener): Promise<{ url: string; 
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  onTestFinished(() => {
+  const close = () => {
     server.closeAllConnections();
     server.close();
-  });
+  };
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/hook?token=inthepath`, received, port };
+  return { url: `http://127.0.0.1:${port}/hook?token=inthepath`, received, port, close };
 }
 
 /** Delivery over a real store, with a clock that the test sets and a record of events. */

@@ -1,6 +1,7 @@
 import { invalidRequest } from "../../../openapi/api-error.ts";
 import type { InputItem } from "../../../openapi/responses/input-item.ts";
 import type { GivenItem, Item } from "../../../openapi/responses/item.ts";
+import { itemId } from "./output-items.ts";
 
 type MessagePart = Extract<Item, { type: "message" }>["content"][number];
 type Given<Type extends InputItem["type"]> = Extract<InputItem, { type: Type }>;
@@ -9,6 +10,13 @@ type Given<Type extends InputItem["type"]> = Extract<InputItem, { type: Type }>;
 export interface StoredItems {
   before: readonly Item[];
   referenced: ReadonlyMap<string, Item>;
+}
+
+export const NOTHING_STORED: StoredItems = { before: [], referenced: new Map() };
+
+/** The items of an input with ids. One that a reference named has its own. */
+export function withIds(items: readonly (Item | GivenItem)[], responseId: string): Item[] {
+  return items.map((item, index) => ({ id: itemId(item.type, responseId, `in${index}`), ...item }));
 }
 
 /** The items of a valid input in the form in which they are kept; items of hosted tools are left out. */

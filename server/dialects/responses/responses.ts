@@ -1,15 +1,14 @@
 import { validate } from "../../../openapi/generation/validate.ts";
 import { ignoredNames } from "../../../openapi/ignored-fields.ts";
 import type { RequestLimits } from "../../../openapi/request-limits.ts";
-import type { GivenItem, Item } from "../../../openapi/responses/item.ts";
 import { type ResponsesRequest, responsesRequest } from "../../../openapi/responses/request.ts";
 import { checkStateless } from "../../../openapi/responses/stateless.ts";
 import type { Dialect } from "../../generation/generation-endpoint.ts";
 import type { GenerationRequest } from "../../generation/request.ts";
 import { turnRequest } from "../../generation/turn-request.ts";
 import { unusedSamplerFields } from "../../generation/unused-samplers.ts";
-import { givenItems, type StoredItems } from "./given-items.ts";
-import { itemId, type OutputForm } from "./output-items.ts";
+import { givenItems, NOTHING_STORED, type StoredItems, withIds } from "./given-items.ts";
+import type { OutputForm } from "./output-items.ts";
 import { ResponseAnswer } from "./response-answer.ts";
 import { summaryOf } from "./response-object.ts";
 import type { ResponseState } from "./response-state.ts";
@@ -25,8 +24,6 @@ export interface ResponsesParts {
   /** Null where nothing is stored, as in batches. */
   state: ResponseState | null;
 }
-
-const NOTHING_STORED: StoredItems = { before: [], referenced: new Map() };
 
 /** POST /v1/responses. */
 export function responsesDialect({ limits, seal, state }: ResponsesParts): Dialect {
@@ -85,9 +82,4 @@ function responseRequest(
         state.keep(caller, answer.whole(identity, choice!, end), withIds(input, identity.id)),
     }),
   };
-}
-
-/** The items of an input with ids. One that a reference named has its own. */
-function withIds(items: readonly (Item | GivenItem)[], responseId: string): Item[] {
-  return items.map((item, index) => ({ id: itemId(item.type, responseId, `in${index}`), ...item }));
 }

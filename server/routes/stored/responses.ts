@@ -7,13 +7,14 @@ import { readQuery } from "../../http/query.ts";
 import { sendJson, sendValue } from "../../http/respond.ts";
 import type { Routes } from "../../http/routes.ts";
 import { fromStore } from "../../http/store-error-response.ts";
+import type { BackgroundResponses } from "../../stored/background-responses.ts";
 import type { StoredResponses } from "../../stored/responses.ts";
 import { sendItems } from "./item-list.ts";
 
-export function responseRoutes(responses: StoredResponses, stallMs: number): Routes {
+export function responseRoutes(responses: StoredResponses, background: BackgroundResponses, stallMs: number): Routes {
   return {
-    "/v1/responses/:id": { get: retrieve(responses, stallMs), delete: remove(responses) },
-    "/v1/responses/:id/cancel": { post: cancel(responses, stallMs) },
+    "/v1/responses/:id": { get: retrieve(responses, stallMs), delete: remove(background) },
+    "/v1/responses/:id/cancel": { post: cancel(background, stallMs) },
     "/v1/responses/:id/input_items": { get: inputItems(responses, stallMs) },
   };
 }
@@ -24,8 +25,7 @@ function retrieve(responses: StoredResponses, stallMs: number): RequestHandler {
     const { stream } = validate(responseQuery, readQuery(req));
     const response = await fromStore(responses.get(callerOf(req).owner, String(req.params.id)));
     if (stream === "true") {
-      const message =
-        "Invalid 'stream': only a response that was created with 'background: true' can be streamed again.";
+      const message = "Invalid 'stream': a stored response can't be streamed again; omit it or send false.";
       throw invalidRequest("invalid_value", "stream", message);
     }
     await sendValue(req, res, response, stallMs);
@@ -33,7 +33,7 @@ function retrieve(responses: StoredResponses, stallMs: number): RequestHandler {
 }
 
 /** DELETE /v1/responses/:id */
-function remove(responses: StoredResponses): RequestHandler {
+function remove(responses: BackgroundResponses): RequestHandler {
   return async (req, res) => {
     const id = String(req.params.id);
     await fromStore(responses.remove(callerOf(req).owner, id));
@@ -42,7 +42,7 @@ function remove(responses: StoredResponses): RequestHandler {
 }
 
 /** POST /v1/responses/:id/cancel: no body is read. */
-function cancel(responses: StoredResponses, stallMs: number): RequestHandler {
+function cancel(responses: BackgroundResponses, stallMs: number): RequestHandler {
   return async (req, res) => {
     const response = await fromStore(responses.cancel(callerOf(req).owner, String(req.params.id)));
     await sendValue(req, res, response, stallMs);

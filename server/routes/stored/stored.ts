@@ -1,5 +1,6 @@
 import type { Routes } from "../../http/routes.ts";
 import type { AppOptions } from "../../options/app-options.ts";
+import type { BackgroundResponses } from "../../stored/background-responses.ts";
 import type { StoredCompletions } from "../../stored/completions.ts";
 import type { Conversations } from "../../stored/conversations.ts";
 import type { AnswerStore } from "../../stored/export/export-lines.ts";
@@ -11,15 +12,16 @@ import { responseRoutes } from "./responses.ts";
 
 export interface StoredRouteParts {
   stored: { completions: StoredCompletions; conversations: Conversations; responses: StoredResponses };
+  background: BackgroundResponses;
   store: AnswerStore;
   options: Pick<AppOptions, "stallMs" | "bodyLimit" | "limits">;
 }
 
 /** Routes of stored answers. */
-export function storedRoutes({ stored, store, options }: StoredRouteParts): Routes {
+export function storedRoutes({ stored, background, store, options }: StoredRouteParts): Routes {
   return {
     ...completionRoutes(stored.completions, options.stallMs),
-    ...responseRoutes(stored.responses, options.stallMs),
+    ...responseRoutes(stored.responses, background, options.stallMs),
     ...conversationRoutes(stored.conversations, options),
     ...exportRoutes(store, options.stallMs),
   };

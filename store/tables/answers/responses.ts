@@ -62,7 +62,7 @@ export function responses(db: Database) {
   return {
     reads: { get: (args: { owner: string; id: string }): ResponseRow | null => get.get(args) ?? null, ...reads(db) },
     writes: {
-      keep: keeping(db),
+      keep: responseKeeping(db),
       /**
        * Removes a response. A later one that continues it keeps its items, and items beyond `limit` are left to `collect`.
        * False for an unknown one.
@@ -136,8 +136,8 @@ function reads(db: Database) {
   };
 }
 
-/** Inserts a response with its items, and appends both to its conversation unless it failed. */
-function keeping(db: Database): (args: NewResponse) => Keeping {
+/** Inserts a response with its items, and appends both to its conversation unless it failed, in the transaction of the caller. */
+export function responseKeeping(db: Database): (args: NewResponse) => Keeping {
   const isErased = erasedKeyOf(db);
   const refusal = answerRefusal(db);
   const append = conversationAppending(db);
@@ -153,9 +153,7 @@ function keeping(db: Database): (args: NewResponse) => Keeping {
   const find = db.prepare<{ owner: string; id: string }, ResponseRow>(
     `SELECT ${RESPONSE.select} FROM responses WHERE id = @id AND owner = @owner`,
   );
-  const insertItem = db.prepare<NewItem & { response: number; owner: string; output: 0 | 1 }>(
-    `INSERT INTO response_items (response, output, owner, id, item) VALUES (@response, @output, @owner, @id, @item)`,
-  );
+  const insertItem = responseItemInsertion(db);
 
   return ({ owner, keyId, bounds, row, parent: parentId, input, output }) => {
     if (isErased(keyId)) return "erased";
@@ -181,4 +179,11 @@ function keeping(db: Database): (args: NewResponse) => Keeping {
     for (const item of output) insertItem.run({ response: seq, output: 1, owner, ...item });
     return "kept";
   };
+}
+
+/** Inserts an item of a response, in the transaction of the caller. */
+export function responseItemInsertion(db: Database) {
+  return db.prepare<NewItem & { response: number; owner: string; output: 0 | 1 }>(
+    `INSERT INTO response_items (response, output, owner, id, item) VALUES (@response, @output, @owner, @id, @item)`,
+  );
 }

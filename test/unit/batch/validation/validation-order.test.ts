@@ -46,6 +46,7 @@ class Rig {
       validate: ({ owner }) => new Promise((resolve) => this.#begin(owner, () => resolve(VALID))),
       quota: { fault: async () => null },
       failedEvents: () => [],
+      failedResponse: () => null,
       eventsQueued: () => {},
       limits: DEFAULT_REQUEST_LIMITS,
       maxLines: 1,

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { ApiError } from "../../../../openapi/api-error.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../../openapi/request-limits.ts";
 import { ModelLoads } from "../../../../server/admission/model-load.ts";
+import type { BackgroundStore } from "../../../../server/batch-lines/background-line.ts";
 import { lineExecutor } from "../../../../server/batch-lines/line-executor.ts";
 import { Seal } from "../../../../server/dialects/responses/sealed-text.ts";
 import { Metrics } from "../../../../server/metrics/metrics.ts";
@@ -11,6 +12,12 @@ import { chatLine } from "../../../batch/batch-rig.ts";
 import { FACTS, FakeEngine, saying } from "../fake-engine.ts";
 import { GRAMMARS_HERE } from "../grammar/grammars-here.ts";
 
+const NO_BACKGROUND: BackgroundStore = {
+  begin: async () => null,
+  answered: async () => {},
+  failed: async () => {},
+  whole: async () => Promise.reject(new Error("no background response")),
+};
 const CLOCK = { now: () => 0, epochMs: () => 0 };
 
 test("a line that the engine refuses counts as refused, with the version of its own model", async () => {
@@ -25,12 +32,19 @@ test("a line that the engine refuses counts as refused, with the version of its 
     grammars: GRAMMARS_HERE,
     limits: DEFAULT_REQUEST_LIMITS,
     completions: { add: async () => {} },
+    background: NO_BACKGROUND,
     seal: new Seal(Buffer.alloc(32)),
     clock: CLOCK,
     randomId: () => "id",
     lineTimeoutMs: 60_000,
   });
-  const context = { requestId: "req_a", owner: "local", model: "large", signal: new AbortController().signal };
+  const context = {
+    requestId: "req_a",
+    batchId: "batch_a",
+    owner: "local",
+    model: "large",
+    signal: new AbortController().signal,
+  };
   const { body } = chatLine("a", "hi", { model: "large" });
   await execute("/v1/chat/completions", body, context);
   const { values } = await metrics.registry.getSingleMetric("nightshift_requests_total")!.get();
@@ -50,13 +64,20 @@ test("a line runs on its batch's model after an alias in its body was moved to a
     grammars: GRAMMARS_HERE,
     limits: DEFAULT_REQUEST_LIMITS,
     completions: { add: async () => {} },
+    background: NO_BACKGROUND,
     seal: new Seal(Buffer.alloc(32)),
     clock: CLOCK,
     randomId: () => "id",
     lineTimeoutMs: 60_000,
   });
   const { body } = chatLine("a", "hi", { model: "gpt-4o" });
-  const context = { requestId: "req_a", owner: "local", model: "small", signal: new AbortController().signal };
+  const context = {
+    requestId: "req_a",
+    batchId: "batch_a",
+    owner: "local",
+    model: "small",
+    signal: new AbortController().signal,
+  };
   const result = await execute("/v1/chat/completions", body, context);
   expect(engines.large.requests).toEqual([]);
   expect(engines.small.requests).toHaveLength(1);
@@ -73,12 +94,19 @@ test("the answer of a line names the fields of its body that were not used", asy
     grammars: GRAMMARS_HERE,
     limits: DEFAULT_REQUEST_LIMITS,
     completions: { add: async () => {} },
+    background: NO_BACKGROUND,
     seal: new Seal(Buffer.alloc(32)),
     clock: CLOCK,
     randomId: () => "id",
     lineTimeoutMs: 60_000,
   });
-  const context = { requestId: "req_a", owner: "local", model: "demo", signal: new AbortController().signal };
+  const context = {
+    requestId: "req_a",
+    batchId: "batch_a",
+    owner: "local",
+    model: "demo",
+    signal: new AbortController().signal,
+  };
   const markOf = async (fields: object) => {
     const { body } = chatLine("a", "hi", { model: "demo", ...fields });
     const result = await execute("/v1/chat/completions", body, context);

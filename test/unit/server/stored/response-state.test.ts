@@ -47,7 +47,6 @@ test("the context of a chain of 50 turns has every item of input and output, old
   expect(texts(page.rows.map(({ item }) => JSON.parse(item)))).toEqual(["to resp_49", "resp_48"]);
   const next = await responses.inputItems("me", "resp_49", { order: "desc", after: page.rows[1]!.id, limit: 100 });
   expect([next.rows.length, next.hasMore]).toEqual([97, false]);
-  await expect(responses.cancel("me", "resp_49")).rejects.toMatchObject({ status: 400 });
 });
 
 test("a response is continued by its owner alone, and only when it has ended", async () => {

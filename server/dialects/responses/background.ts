@@ -1,0 +1,101 @@
+import type { Caller } from "../../../ledger/key.ts";
+import { invalidRequest } from "../../../openapi/api-error.ts";
+import { validate } from "../../../openapi/generation/validate.ts";
+import { ignoredNames, reportedNames } from "../../../openapi/ignored-fields.ts";
+import type { RequestLimits } from "../../../openapi/request-limits.ts";
+import type { Item } from "../../../openapi/responses/item.ts";
+import { type ResponsesRequest, responsesRequest } from "../../../openapi/responses/request.ts";
+import type { ResponseObject } from "../../../openapi/responses/response.ts";
+import { turnRequest } from "../../generation/turn-request.ts";
+import { unusedSamplerFields } from "../../generation/unused-samplers.ts";
+import { givenItems, NOTHING_STORED, withIds } from "./given-items.ts";
+import { begunResponse } from "./response-object.ts";
+import type { ResponseState } from "./response-state.ts";
+import { responseTurn, samplingBody } from "./response-turn.ts";
+import type { Seal } from "./sealed-text.ts";
+import { skippedNames } from "./skipped-names.ts";
+import { storedItems } from "./stored-items.ts";
+import { toolSet } from "./tool-set.ts";
+
+/** A background response that is to be stored, with the batch line that runs it. */
+export interface QueuedResponse {
+  response: ResponseObject;
+  /** The items of its own input. */
+  input: readonly Item[];
+  /** The body of the line: the request with all items of its context, so that the line needs no stored ones. */
+  body: object;
+}
+
+/** Where background responses are created. */
+export interface BackgroundQueue {
+  /** A new id of a response, and the present time in Unix seconds. */
+  identity(): { id: string; created: number };
+  /** Durable when it resolves: the response and the batch of one line that runs it. Throws the ApiError of a refused one. */
+  add(caller: Caller, queued: QueuedResponse): Promise<void>;
+}
+
+export interface BackgroundReaderParts {
+  limits: RequestLimits;
+  seal: Seal;
+  state: ResponseState;
+}
+
+/** A valid body with `background: true`. */
+export interface BackgroundRequest {
+  ignored: readonly string[];
+  queued(identity: { id: string; created: number; model: string }): QueuedResponse;
+}
+
+/** Reads the stored items to which a body refers, and returns the parser of that body, which needs grammars. */
+export function backgroundReader({ limits, seal, state }: BackgroundReaderParts) {
+  const schema = responsesRequest(limits);
+  return async (json: unknown, owner: string): Promise<() => BackgroundRequest> => {
+    const { conversation }: { conversation?: unknown } = Object(json);
+    // The schema refuses a conversation.
+    const stored = conversation == null ? await storedItems(json, owner, state, { limits }) : null;
+    return () => {
+      const body = validate(schema, json);
+      const { before } = stored ?? NOTHING_STORED;
+      const given = givenItems(body.input, stored ?? NOTHING_STORED);
+      const items = [...before, ...given];
+      if (items.length > limits.messages) {
+        const message = `Invalid 'input': with the items before it, it has more than ${limits.messages} items, which is the most.`;
+        throw invalidRequest("invalid_value", "input", message);
+      }
+      // Faults that the line would have are errors of the request.
+      turnRequest(responseTurn(body, { items, open: (sealed) => seal.open(sealed, owner) }, toolSet(body)));
+      const ignored = [
+        ...ignoredNames(Object(json), schema),
+        ...skippedNames(body),
+        ...unusedSamplerFields(samplingBody(body)),
+      ];
+      return {
+        ignored,
+        queued: (identity) => ({
+          response: queuedResponse(body, identity, ignored),
+          input: withIds(given, identity.id),
+          body: lineBody(Object(json), items, identity.model),
+        }),
+      };
+    };
+  };
+}
+
+type Marked = ResponseObject & { nightshift: { tier: "batch"; ignored?: string[] } };
+
+function queuedResponse(
+  body: ResponsesRequest,
+  identity: { id: string; created: number; model: string },
+  ignored: readonly string[],
+): Marked {
+  const begun = begunResponse(body, toolSet(body), true, { ...identity, tier: "default", fingerprint: "" });
+  const nightshift = { tier: "batch" as const, ...(ignored.length > 0 && { ignored: reportedNames(ignored) }) };
+  return { ...begun, status: "queued", background: true, nightshift };
+}
+
+function lineBody(json: Record<string, unknown>, items: readonly object[], model: string): object {
+  const { background: _, store: _store, stream: _stream, stream_options: _options, input, ...settings } = json;
+  // Items that add tools are no part of the conversation, and the line needs them.
+  const tools = Array.isArray(input) ? input.filter((item) => Object(item).type === "additional_tools") : [];
+  return { ...settings, model, input: [...tools, ...items], previous_response_id: null };
+}

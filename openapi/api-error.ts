@@ -66,6 +66,18 @@ export class ApiError extends Error {
     this.excess = excess;
   }
 
+  /** The same error of another field. */
+  withParam(param: string): ApiError {
+    const { key, message, code, retryAfter, shouldRetry, excess } = this;
+    return new ApiError(key, message, {
+      param,
+      ...(code !== null && { code }),
+      ...(retryAfter !== undefined && { retryAfter }),
+      ...(shouldRetry !== undefined && { shouldRetry }),
+      ...(excess !== undefined && { excess }),
+    });
+  }
+
   /** All four keys always: clients read them without looking. */
   get body(): ErrorBody {
     return { error: { message: this.message, type: this.type, param: this.param, code: this.code } };

@@ -40,10 +40,12 @@ export type TokenReader = (body: unknown, owner: string) => TokenRequest | Promi
 export class TokenEndpoint implements InferenceEndpoint {
   readonly label = null;
   readonly refusesUnread = false;
+  readonly messagesField: string | undefined;
   readonly #read: TokenReader;
   readonly #grammars: Grammars;
 
-  constructor(read: TokenReader, grammars: Grammars) {
+  constructor(read: TokenReader, grammars: Grammars, messagesField?: string) {
+    this.messagesField = messagesField;
     this.#read = read;
     this.#grammars = grammars;
   }

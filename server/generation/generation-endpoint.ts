@@ -22,6 +22,8 @@ export interface Dialect {
   readonly endpoint: GenerationPath;
   /** The prefix of the ids of answers, with its divider. */
   readonly idPrefix: string;
+  /** The field of a body that holds its messages, for errors. Default: `messages`. */
+  readonly messagesField?: string;
   /** False where no request becomes a job: a batch line has no stored items. Default: true. */
   readonly deferrable?: boolean;
   /** Throws the ApiError of an invalid body. It needs grammars, and may run more than once. */
@@ -43,11 +45,13 @@ export interface GenerationEndpointDeps extends GenerationRunDeps {
 export class GenerationEndpoint implements InferenceEndpoint {
   readonly label: GenerationPath;
   readonly refusesUnread = true;
+  readonly messagesField: string | undefined;
   readonly #dialect: Dialect;
   readonly #deps: GenerationEndpointDeps;
 
   constructor(dialect: Dialect, deps: GenerationEndpointDeps) {
     this.label = dialect.endpoint;
+    this.messagesField = dialect.messagesField;
     this.#dialect = dialect;
     this.#deps = deps;
   }

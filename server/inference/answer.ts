@@ -1,3 +1,4 @@
+import { ApiError } from "../../openapi/api-error.ts";
 import { reportedNames } from "../../openapi/ignored-fields.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Admission, RequestWaits } from "../admission/admission.ts";
@@ -72,8 +73,14 @@ export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, de
     const error = deferral === null ? thrown : await deferral.replace(thrown, deps);
     if (error === null) return count.ended("put_off");
     count.failed(error);
-    if (!(error instanceof ClientGone)) throw error;
+    if (!(error instanceof ClientGone)) throw named(error, endpoint);
   }
+}
+
+/** The error with the endpoint's own name of the messages: the engine knows only that of chats. */
+function named(error: unknown, { messagesField }: InferenceEndpoint): unknown {
+  if (messagesField === undefined || !(error instanceof ApiError) || error.param !== "messages") return error;
+  return error.withParam(messagesField);
 }
 
 /** Notes tokens and outcome for the access log. */

@@ -16,6 +16,8 @@ export interface InferenceEndpoint {
   readonly refusesUnread: boolean;
   /** True where a body is read as JSON whatever its content type is. */
   readonly anyContentType?: boolean;
+  /** The field of a body that holds its messages, for errors. Default: `messages`. */
+  readonly messagesField?: string | undefined;
   /** Answers a request that needs no model in memory. Resolves to false for any other. */
   answered?(body: unknown, exchange: Exchange): Promise<boolean>;
   /** Throws the ApiError of an invalid body. */

@@ -70,7 +70,7 @@ export function inferenceRoutes(parts: InferenceRouteParts): Routes {
     "/v1/messages": post(new GenerationEndpoint(messagesDialect(options.limits), deps)),
     "/v1/messages/count_tokens": post(new TokenEndpoint(countTokensReader(options.limits), grammars)),
     "/v1/responses": post(new ResponsesEndpoint(responses, deps)),
-    "/v1/responses/input_tokens": post(new TokenEndpoint(inputTokensReader(responses), grammars)),
+    "/v1/responses/input_tokens": post(new TokenEndpoint(inputTokensReader(responses), grammars, "input")),
     "/v1/embeddings": post(new VectorEndpoint("/v1/embeddings", embeddingsReader(options.limits), deps)),
     "/v1/rerank": post(new VectorEndpoint("/v1/rerank", rerankReader(options.limits), deps)),
     "/v1/tokenize": tokenize,

@@ -191,7 +191,7 @@ describe("refused requests", () => {
     const long = [user("Count from 3 to 12. ".repeat(100)), { role: "assistant", content: "3, 4" }];
     const input = [...long, user("Hello!"), { role: "assistant", content: "Hi." }, user("Capital of France?")];
     const error = await failure(respond({ input }));
-    expect(error).toMatchObject({ status: 400, code: "context_length_exceeded" });
+    expect(error).toMatchObject({ status: 400, code: "context_length_exceeded", param: "input" });
     const truncated = await respond({ input, truncation: "auto" });
     expect(truncated).toMatchObject({ truncation: "auto", status: "completed", output_text: PARIS });
   });

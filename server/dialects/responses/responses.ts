@@ -41,6 +41,7 @@ export function responsesDialect({ limits, seal, state }: ResponsesParts): Diale
   return {
     endpoint: "/v1/responses",
     idPrefix: "resp_",
+    messagesField: "input",
     deferrable: false,
     read: (json, owner) => read(json, owner, null),
     ...(state !== null && {

@@ -9,9 +9,9 @@ export default defineConfig({
     // To load the modules anew for each of the many files took a third of all time.
     isolate: false,
     // Generous: a limit ends a test that hangs, and says nothing about how fast the machine is.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 60_000 } },
+    testTimeout: 400_000,
+    hookTimeout: 400_000,
+    expect: { poll: { timeout: 200_000 } },
     // In this order, which is that of their names: the many short files come last, so that all workers end together.
     projects: [
       { extends: true, test: { name: "servers", include: ["test/**/*.test.ts"], exclude: [UNIT] } },

@@ -73,7 +73,7 @@ test("split cache: each sequence generates what it would alone, and nothing leak
     { numRuns: 400 },
   );
   expect(cameBack).toBeGreaterThan(400);
-}, 180_000);
+});
 
 test("unified cache: each sequence generates what it would alone, and nothing leaks", () => {
   let cameBack = 0;
@@ -84,4 +84,4 @@ test("unified cache: each sequence generates what it would alone, and nothing le
     { numRuns: 400 },
   );
   expect(cameBack).toBeGreaterThan(400);
-}, 180_000);
+});

@@ -47,7 +47,7 @@ test("closing the listener ends a response whose refused body still trickles in"
   expect(String((await answered)[0])).toMatch(/^HTTP\/1\.1 413 /);
   const before = req.socket.bytesRead;
   client.write("x");
-  await vi.waitFor(() => expect(req.socket.bytesRead).toBe(before + 1), { timeout: 60_000 });
+  await vi.waitFor(() => expect(req.socket.bytesRead).toBe(before + 1), { timeout: 200_000 });
   await server.close(60_000);
 });
 

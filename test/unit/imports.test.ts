@@ -63,6 +63,14 @@ test("a part imports only parts below it", () => {
   expect(upward).toEqual([]);
 });
 
+test("upstreams stand beside the local engine, and share only the seam and its protocol", () => {
+  const below = /^(platform|openapi|engine\/protocol|engine\/upstream)\/|^engine\/engine\.ts$/;
+  const outside = edges.filter(([from, to]) => from.startsWith("engine/upstream/") && !below.test(to));
+  expect(outside).toEqual([]);
+  const users = edges.filter(([from, to]) => to.startsWith("engine/upstream/") && !from.startsWith("engine/upstream/"));
+  expect(users.filter(([from]) => partOf(from) !== "server")).toEqual([]);
+});
+
 test("bench is imported only by the command line", () => {
   const users = edges.filter(([from, to]) => partOf(to) === "bench" && partOf(from) !== "bench");
   expect(users.map(([from]) => from)).toEqual(["server/cli.ts"]);

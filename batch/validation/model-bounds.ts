@@ -10,8 +10,8 @@ type GeneratingBody = Pick<CompletionRequest, "model"> &
 
 /** Bounds of a loaded model, above which it refuses a request. */
 export interface ModelBounds {
-  /** Token ids run from 0 to one less. */
-  vocabulary: number;
+  /** Token ids run from 0 to one less; null where the ids are not known. */
+  vocabulary: number | null;
   /** Tokens of prompt and answer together. */
   context: number;
   generates: boolean;

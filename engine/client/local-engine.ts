@@ -100,8 +100,9 @@ class LocalEngine implements Engine {
   }
 
   predictedWaitMs(tier: OnlineTier, demand: Demand): number {
-    if (this.#backlog === null || this.#facts === null) return 0;
-    const { sequences, stepTokens } = this.#facts;
+    const { sequences = 0, local = null } = this.#facts ?? {};
+    if (this.#backlog === null || local === null) return 0;
+    const { stepTokens } = local;
     const { batchTax } = this.#config;
     return predictWaitMs(tier, demand, { backlog: this.#backlog, sequences, stepTokens, batchTax });
   }

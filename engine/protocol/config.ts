@@ -102,7 +102,7 @@ export interface ModelHeader {
   /** Bytes of the weights. */
   bytes: number;
   trainedContext: number;
-  memory: ModelFacts["memory"];
+  memory: LocalFacts["memory"];
   /** False: the file has no chat template. */
   chatTemplate: boolean;
   /** False: the model only embeds, or ranks. */
@@ -135,28 +135,22 @@ export interface CalibrationFacts {
   tileRows: number;
 }
 
-/** The properties of a loaded model. */
-export interface ModelFacts {
-  model: string;
+/** The properties of a model that a local engine process has loaded. */
+export interface LocalFacts {
   path: string;
   /** The adapters' file names and scales. */
   adapters: { name: string; scale: number }[];
-  /** llama.cpp's one-line description, such as "llama 0.5B Q8_0". */
-  description: string;
   architecture: string;
   parameters: number;
   /** Bytes of the weights. */
   bytes: number;
   trainedContext: number;
-  context: number;
-  sequences: number;
   kv: KvKind;
   /** KV cells in all, and the bytes they take. */
   cells: number;
   cacheBytes: number;
   /** Host memory in bytes for offloaded prefixes. */
   parkBytes: number;
-  vocabulary: number;
   /** The compute backend in use: cpu, cuda, vulkan, metal. */
   backend: string;
   /** Names of the devices that hold weights, as the backend reports them. */
@@ -167,15 +161,57 @@ export interface ModelFacts {
   flashAttention: EngineConfig["flashAttention"];
   /** Null: no steps were timed before the first request. */
   calibration: CalibrationFacts | null;
-  /** The objectives before the first request. */
-  objectives: Objectives;
   /** On full any first tokens of a prefix are reused, on the others a prefix as a whole. */
   memory: "full" | "sliding-window" | "recurrent" | "hybrid";
   /** False: the model has no template of its own, and ChatML is used. */
   chatTemplate: boolean;
   /** The file of the template in use; null for the model's own file. */
   templateFile: string | null;
-  /** The format of its tool calls: one of `TOOL_FORMAT_NAMES`; empty where the model does not generate. */
+  /** The llama.cpp release and where its library lies. */
+  build: string;
+  libraryDir: string;
+}
+
+/** The properties of a model that an upstream computes. */
+export interface UpstreamFacts {
+  /** The upstream's configured name. */
+  name: string;
+  /** Parts of requests that it does not take; they are refused before they are sent. */
+  refuses: readonly RequestFeature[];
+}
+
+/** The parts of requests that some upstreams do not take, by the name that errors give them. */
+export const REQUEST_FEATURES = [
+  "tools",
+  "a GBNF grammar",
+  "prompts of tokens",
+  "log probabilities of the prompt",
+  "logit_bias",
+  "a prefilled answer",
+  "top_k and min_p",
+  "repetition_penalty",
+  "samplers of llama.cpp",
+  "min_tokens, ignore_eos and stop_token_ids",
+  "chat_template_kwargs",
+  "a reasoning budget",
+  "truncation",
+] as const;
+export type RequestFeature = (typeof REQUEST_FEATURES)[number];
+
+/** The properties of a model that is ready. */
+export interface ModelFacts {
+  model: string;
+  /** One line, such as llama.cpp's "llama 0.5B Q8_0". */
+  description: string;
+  /** Tokens of prompt and answer together, at most. */
+  context: number;
+  /** Sequences that run at once, at most. */
+  sequences: number;
+  /** Token ids run from 0 to one less; null where the ids are not known. */
+  vocabulary: number | null;
+  /** The objectives before the first request. */
+  objectives: Objectives;
+  /** The format of its tool calls: one of `TOOL_FORMAT_NAMES`; empty where the model does not generate, or another server reads the calls. */
   toolFormat: string;
   /** False: requests with tools are refused. */
   takesTools: boolean;
@@ -187,13 +223,17 @@ export interface ModelFacts {
   infill: boolean;
   /** Null: there is no memory for embeddings. */
   embedding: EmbeddingFacts | null;
-  /** The llama.cpp release and where its library lies. */
-  build: string;
-  libraryDir: string;
   /**
-   * A hash of the model's name, its files and adapters, a chat template beside them, the types of its cache, the backend and the
-   * build of llama.cpp: equal fingerprints give equal results for equal seeds, as far as the backend does. Of the weights it has a
-   * sample of every tensor.
+   * Equal fingerprints give equal results for equal seeds, as far as the backend does. Of a local model, a hash of its name, its
+   * files and adapters, a chat template beside them, the types of its cache, the backend and the build of llama.cpp; of the
+   * weights it has a sample of every tensor.
    */
   fingerprint: string;
+  /** Null for a model of an upstream. */
+  local: LocalFacts | null;
+  /** Null for a model of a local engine process. */
+  upstream: UpstreamFacts | null;
 }
+
+/** Of a model of a local engine process. */
+export type LoadedFacts = ModelFacts & { local: LocalFacts };

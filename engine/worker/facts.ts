@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import type { EmbeddingFacts, EngineConfig, ModelFacts } from "../protocol/config.ts";
+import type { EmbeddingFacts, EngineConfig, LocalFacts, ModelFacts } from "../protocol/config.ts";
 import type { Objectives } from "../protocol/step.ts";
 import type { Calibration } from "./calibration/calibrate.ts";
 import { fileIdentity } from "./native/library/file-identity.ts";
@@ -47,43 +47,46 @@ export function factsOf(
   ];
   return {
     model: config.model,
-    path: config.path,
-    adapters,
     description,
-    architecture,
-    parameters,
-    bytes,
-    trainedContext: model.trainedContext,
     context: plan.context,
     sequences: config.sequences,
-    kv: plan.kv,
-    cells: plan.cells,
-    cacheBytes: Math.round(found.cacheBytes),
-    parkBytes: found.parkBytes,
     vocabulary: model.vocabulary.size,
-    backend,
-    devices: model.devices.map((device) => device.description),
-    threads: found.threads,
-    stepTokens: config.stepTokens,
-    flashAttention: found.calibration?.flashAttention ?? config.flashAttention,
-    calibration: calibrationFacts(found.calibration),
     objectives: found.objectives,
-    memory: model.memory,
-    chatTemplate: template?.fallback !== true,
-    templateFile: model.pooling === null ? (config.chatTemplate?.path ?? null) : null,
     toolFormat: template?.toolFormat.name ?? "",
     takesTools: template !== null && template.toolRefusal === null,
     reasoningTags: tags === null ? null : { open: tags.open, close: tags.close },
     generates: model.pooling === null,
     infill: model.pooling === null && model.vocabulary.infill !== null,
     embedding: found.embedding,
-    build: library.build,
-    libraryDir: library.directory,
     fingerprint: `fp_${createHash("sha256").update(JSON.stringify(identity)).digest("hex").slice(0, 12)}`,
+    local: {
+      path: config.path,
+      adapters,
+      architecture,
+      parameters,
+      bytes,
+      trainedContext: model.trainedContext,
+      kv: plan.kv,
+      cells: plan.cells,
+      cacheBytes: Math.round(found.cacheBytes),
+      parkBytes: found.parkBytes,
+      backend,
+      devices: model.devices.map((device) => device.description),
+      threads: found.threads,
+      stepTokens: config.stepTokens,
+      flashAttention: found.calibration?.flashAttention ?? config.flashAttention,
+      calibration: calibrationFacts(found.calibration),
+      memory: model.memory,
+      chatTemplate: template?.fallback !== true,
+      templateFile: model.pooling === null ? (config.chatTemplate?.path ?? null) : null,
+      build: library.build,
+      libraryDir: library.directory,
+    },
+    upstream: null,
   };
 }
 
-function calibrationFacts(calibration: Calibration | null): ModelFacts["calibration"] {
+function calibrationFacts(calibration: Calibration | null): LocalFacts["calibration"] {
   if (calibration === null || calibration.samples.length === 0) return null;
   const { ms, samples, tile } = calibration;
   return { ms: Math.round(ms), steps: samples.length, tileRows: tile.rows };

@@ -55,7 +55,15 @@ async function tryModel(resolved: ResolvedModel, config: EngineConfig, log: Log)
   });
   try {
     const facts = await engine.ready();
-    return { model: resolved.name, ok: true, facts, loadMs: Math.round(performance.now() - start), warnings };
+    const { local } = facts;
+    if (local === null) throw new Error("a local engine has no local facts");
+    return {
+      model: resolved.name,
+      ok: true,
+      facts: { ...facts, local },
+      loadMs: Math.round(performance.now() - start),
+      warnings,
+    };
   } catch (error) {
     log.debug({ model: resolved.name, err: error }, "The model could not be loaded");
     return { model: resolved.name, ok: false, reason: error instanceof Error ? error.message : String(error) };

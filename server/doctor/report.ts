@@ -1,9 +1,9 @@
-import type { ModelFacts } from "../../engine/protocol/config.ts";
+import type { LoadedFacts, LocalFacts, ModelFacts } from "../../engine/protocol/config.ts";
 import { type Advice, advise } from "./advice.ts";
 import type { Machine } from "./machine.ts";
 
 export type ModelResult =
-  | { model: string; ok: true; facts: ModelFacts; loadMs: number; warnings: string[] }
+  | { model: string; ok: true; facts: LoadedFacts; loadMs: number; warnings: string[] }
   | { model: string; ok: false; reason: string };
 
 export interface DoctorReport {
@@ -53,51 +53,53 @@ export function reportText({ ok, version, machine, models }: DoctorReport): stri
 
 /** The lines on a model and its memory, or on why it cannot be loaded. */
 export function modelText(model: ModelResult, machine: Machine): string[] {
-  if (model.ok) return factsText(model.facts, model.loadMs, machine, model.warnings);
+  if (model.ok) return factsText(model, machine);
   return table(`Model ${model.model}: failed`, [["reason", model.reason.replaceAll("\n", "\n              ")]]);
 }
 
-function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings: readonly string[]): string[] {
-  const perCell = facts.cells === 0 ? 0 : Math.round(facts.cacheBytes / facts.cells);
-  const total = facts.bytes + facts.cacheBytes;
+function factsText(result: Extract<ModelResult, { ok: true }>, machine: Machine): string[] {
+  const { facts, loadMs, warnings } = result;
+  const { local } = facts;
+  const perCell = local.cells === 0 ? 0 : Math.round(local.cacheBytes / local.cells);
+  const total = local.bytes + local.cacheBytes;
   return [
     ...table("Engine", [
-      ["build", facts.build],
-      ["library", facts.libraryDir],
+      ["build", local.build],
+      ["library", local.libraryDir],
       ["ABI", "matches (struct sizes and defaults read back as expected)"],
-      ["backend", facts.devices.length === 0 ? facts.backend : `${facts.backend} on ${facts.devices.join(", ")}`],
+      ["backend", local.devices.length === 0 ? local.backend : `${local.backend} on ${local.devices.join(", ")}`],
     ]),
     ...table(`Model ${facts.model}`, [
-      ["file", facts.path],
-      ["kind", `${facts.description} (${facts.architecture}, ${facts.parameters.toLocaleString("en-US")} parameters)`],
-      ["context", `${count(facts.context)} tokens; trained for ${count(facts.trainedContext)}`],
-      ["vocabulary", count(facts.vocabulary)],
+      ["file", local.path],
+      ["kind", `${facts.description} (${local.architecture}, ${local.parameters.toLocaleString("en-US")} parameters)`],
+      ["context", `${count(facts.context)} tokens; trained for ${count(local.trainedContext)}`],
+      ["vocabulary", count(facts.vocabulary ?? 0)],
       ["tool calls", toolCallsText(facts)],
       [
         "reasoning",
         facts.reasoningTags === null ? "no tags" : `${facts.reasoningTags.open} … ${facts.reasoningTags.close}`,
       ],
-      ["template", templateText(facts)],
+      ["template", templateText(local)],
       ["infill", facts.infill ? "fill-in-the-middle tokens" : "no fill-in-the-middle tokens"],
-      ["attention", `${facts.memory}: prefixes are reused ${reuseOf(facts.memory)}`],
+      ["attention", `${local.memory}: prefixes are reused ${reuseOf(local.memory)}`],
       ["loaded in", `${(loadMs / 1000).toFixed(1)} s`],
       ...warnings.map((warning): [string, string] => ["warning", warning]),
     ]),
-    ...table("Steps", stepRows(facts)),
+    ...table("Steps", stepRows(facts, local)),
     ...table("Memory plan", [
-      ["weights", gigabytes(facts.bytes)],
+      ["weights", gigabytes(local.bytes)],
       [
         "KV cache",
-        `${gigabytes(facts.cacheBytes)} = ${count(facts.cells)} cells × ${count(perCell)} bytes (${facts.kv}, ${facts.sequences} sequences)`,
+        `${gigabytes(local.cacheBytes)} = ${count(local.cells)} cells × ${count(perCell)} bytes (${local.kv}, ${facts.sequences} sequences)`,
       ],
-      ["prefix offload", facts.parkBytes === 0 ? "off" : `up to ${gigabytes(facts.parkBytes)} of host memory`],
+      ["prefix offload", local.parkBytes === 0 ? "off" : `up to ${gigabytes(local.parkBytes)} of host memory`],
       ["total", `${gigabytes(total)} of ${gigabytes(machine.freeMemory)} free memory`],
     ]),
   ];
 }
 
 /** The points at which requests reuse prefixes of each other's prompts. */
-export function reuseOf(memory: ModelFacts["memory"]): string {
+export function reuseOf(memory: LocalFacts["memory"]): string {
   return memory === "full" ? "from any token on" : "at checkpoints";
 }
 
@@ -106,13 +108,16 @@ function toolCallsText({ generates, takesTools, toolFormat }: ModelFacts): strin
   return takesTools ? toolFormat : "refused";
 }
 
-function templateText({ chatTemplate, templateFile }: ModelFacts): string {
+function templateText({ chatTemplate, templateFile }: LocalFacts): string {
   if (templateFile !== null) return `from ${templateFile}`;
   return chatTemplate ? "from the model file" : "none; ChatML is used instead";
 }
 
 /** Rows on the computation of steps, and the resulting objectives. */
-function stepRows({ flashAttention, calibration, objectives, generates }: ModelFacts): [string, string][] {
+function stepRows(
+  { objectives, generates }: ModelFacts,
+  { flashAttention, calibration }: LocalFacts,
+): [string, string][] {
   const timed =
     calibration === null
       ? "nothing was timed"

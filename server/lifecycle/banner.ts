@@ -52,15 +52,16 @@ function onDemandLines(models: readonly string[]): string[] {
 }
 
 function modelLine(facts: ModelFacts): string {
-  const { model, description, context, sequences, kv } = facts;
+  const { model, description, context, sequences, local } = facts;
   const head = `${model}: ${description}; context ${context.toLocaleString("en-US")} tokens`;
-  if (facts.generates) return `${head}, ${sequences} sequences (${kv} KV cache)`;
+  if (facts.generates) return local === null ? head : `${head}, ${sequences} sequences (${local.kv} KV cache)`;
   return facts.embedding?.pooling === "rank" ? `${head}, ranks documents` : `${head}, embeddings alone`;
 }
 
-function computeLine(facts: ModelFacts): string {
-  const devices = facts.devices.length === 0 ? "" : ` on ${facts.devices.join(", ")}`;
-  return `${facts.backend}${devices}, ${facts.threads} thread${facts.threads === 1 ? "" : "s"} (${facts.build})`;
+function computeLine({ local, upstream }: ModelFacts): string {
+  if (local === null) return `upstream ${upstream?.name}`;
+  const devices = local.devices.length === 0 ? "" : ` on ${local.devices.join(", ")}`;
+  return `${local.backend}${devices}, ${local.threads} thread${local.threads === 1 ? "" : "s"} (${local.build})`;
 }
 
 /** One line that a POSIX shell can run, for any name of a model. */

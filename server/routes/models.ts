@@ -63,7 +63,7 @@ function describe({ id, created, engine: { state, facts } }: ServedModel, name: 
     alias_of: name === id ? null : id,
     state: state.name,
     context: facts?.context ?? null,
-    adapters: facts?.adapters ?? null,
+    adapters: facts?.local?.adapters ?? null,
   };
   return { id: name, object: "model", created, owned_by: "nightshift", nightshift };
 }

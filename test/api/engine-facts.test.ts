@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeModel } from "../../bench/models/model.ts";
 import { SHAPES } from "../../bench/models/shapes.ts";
 import { startLocalEngine } from "../../engine/client/local-engine.ts";
-import type { EngineConfig, ModelFacts } from "../../engine/protocol/config.ts";
+import type { EngineConfig, LocalFacts, ModelFacts } from "../../engine/protocol/config.ts";
 import { CONFIG } from "../faults/engine-fixture.ts";
 import { writeDemoAdapter } from "./demo-adapter.ts";
 import { DEMO_MODEL } from "./server.ts";
@@ -29,11 +29,16 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function factsOf(name: string, config: Partial<EngineConfig> = {}): Promise<ModelFacts> {
+async function factsOf(
+  name: string,
+  config: Partial<EngineConfig> = {},
+): Promise<Omit<ModelFacts, "local"> & LocalFacts> {
   const all = { ...CONFIG, model: "m", path: at(name), threads: 1, context: 512, ...config };
   const engine = startLocalEngine(all, { observer: OBSERVER, log: SILENT, entry: ENTRY });
   try {
-    return await engine.ready();
+    const { local, ...facts } = await engine.ready();
+    if (local === null) throw new Error("it is a local model");
+    return { ...facts, ...local };
   } finally {
     await engine.close();
   }

@@ -1,8 +1,8 @@
-import type { ModelFacts } from "../../protocol/config.ts";
+import type { LocalFacts } from "../../protocol/config.ts";
 
 /** The properties in a model's header that decide the memory of its layers. Numbers are null where the file has none. */
 export interface LayerFacts {
-  memory: ModelFacts["memory"];
+  memory: LocalFacts["memory"];
   layers: number;
   /** Heads of keys and values in the first layer, by llama.cpp. */
   kvHeads: number;
@@ -23,7 +23,7 @@ export interface LayerMemory {
 }
 
 /** @param window tokens over which some layers attend; 0 where all attend to the whole context */
-export function memoryKind(of: { recurrent: boolean; hybrid: boolean; window: number }): ModelFacts["memory"] {
+export function memoryKind(of: { recurrent: boolean; hybrid: boolean; window: number }): LocalFacts["memory"] {
   if (of.recurrent) return "recurrent";
   if (of.hybrid) return "hybrid";
   return of.window > 0 ? "sliding-window" : "full";

@@ -1,7 +1,7 @@
 import {
   type EngineConfig,
   type KvKind,
-  type ModelFacts,
+  type LocalFacts,
   type ModelNeeds,
   USUAL_CONTEXT,
 } from "../../protocol/config.ts";
@@ -37,7 +37,7 @@ export interface MemoryFacts {
   freeBytes: number;
   /** True where the cache lies in the memory of a GPU. */
   onGpu: boolean;
-  memory: ModelFacts["memory"];
+  memory: LocalFacts["memory"];
 }
 
 type SizeOptions = Pick<EngineConfig, "context" | "sequences" | "kv" | "cells">;

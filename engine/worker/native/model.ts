@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import koffi from "koffi";
-import { type EngineConfig, type ModelFacts, POOLINGS, type Pooling } from "../../protocol/config.ts";
+import { type EngineConfig, type LocalFacts, POOLINGS, type Pooling } from "../../protocol/config.ts";
 import { type LayerMemory, layerMemory, memoryKind } from "./layer-memory.ts";
 import type { Llama } from "./library/bindings.ts";
 import { call } from "./library/ffi-call.ts";
@@ -33,7 +33,7 @@ export class Model {
   readonly vocabulary: Vocabulary;
   readonly chatTemplate: string | null;
   readonly architecture: string;
-  readonly memory: ModelFacts["memory"];
+  readonly memory: LocalFacts["memory"];
   /** The pooling of an embedding model, by its file; null for a model that generates. */
   readonly pooling: Pooling | null;
   /** The prompt of a model that ranks, with {query} and {document}; null for the usual pair. */
@@ -149,7 +149,7 @@ export class Model {
     });
   }
 
-  #memoryKind(): ModelFacts["memory"] {
+  #memoryKind(): LocalFacts["memory"] {
     return memoryKind({
       recurrent: this.#llama.llama_model_is_recurrent(this.pointer),
       hybrid: this.#llama.llama_model_is_hybrid(this.pointer),

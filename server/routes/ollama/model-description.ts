@@ -33,9 +33,13 @@ export function loadedModel(name: string, facts: ModelFacts, expiresAt: number |
   return {
     ...entry(name, facts),
     expires_at: rfc3339(expiresAt ?? FOREVER),
-    size_vram: facts.backend === "cpu" ? 0 : facts.bytes + facts.cacheBytes,
+    size_vram: vramBytes(facts),
     context_length: servedContext(facts),
   };
+}
+
+function vramBytes({ local }: ModelFacts): number {
+  return local === null || local.backend === "cpu" ? 0 : local.bytes + local.cacheBytes;
 }
 
 /** One model in detail. */
@@ -58,21 +62,21 @@ function entry(name: string, facts: ModelFacts | null) {
   return {
     name: tagged,
     model: tagged,
-    size: facts?.bytes ?? 0,
+    size: facts?.local?.bytes ?? 0,
     digest: createHash("sha256").update(name).digest("hex"),
     details: details(facts),
   };
 }
 
 function details(facts: ModelFacts | null): Details {
-  const family = facts?.architecture ?? "";
+  const family = facts?.local?.architecture ?? "";
   return {
     parent_model: "",
     format: "gguf",
     family,
-    families: facts === null ? [] : [family],
-    parameter_size: facts === null ? "" : parameterSize(facts.parameters),
-    quantization_level: facts === null ? "" : quantization(facts.description),
+    families: family === "" ? [] : [family],
+    parameter_size: facts?.local == null ? "" : parameterSize(facts.local.parameters),
+    quantization_level: facts?.local == null ? "" : quantization(facts.description),
     ...(facts !== null && { context_length: servedContext(facts) }),
     ...(facts?.embedding != null && { embedding_length: facts.embedding.width }),
   };
@@ -83,14 +87,15 @@ function details(facts: ModelFacts | null): Details {
  * a prompt may be.
  */
 function modelInfo(id: string, facts: ModelFacts | null): OllamaModel["model_info"] {
-  const common = { "general.architecture": facts?.architecture ?? "unknown", "general.basename": id };
+  const architecture = facts?.local?.architecture ?? "unknown";
+  const common = { "general.architecture": architecture, "general.basename": id };
   if (facts === null) return common;
-  const { architecture, parameters, vocabulary, embedding } = facts;
+  const { local, vocabulary, embedding } = facts;
   return {
     ...common,
-    "general.parameter_count": parameters,
+    ...(local !== null && { "general.parameter_count": local.parameters }),
     [`${architecture}.context_length`]: servedContext(facts),
-    [`${architecture}.vocab_size`]: vocabulary,
+    ...(vocabulary !== null && { [`${architecture}.vocab_size`]: vocabulary }),
     ...(embedding !== null && { [`${architecture}.embedding_length`]: embedding.width }),
   };
 }

@@ -9,7 +9,7 @@ import type {
   Submission,
   Ticket,
 } from "../../../engine/engine.ts";
-import type { ModelFacts } from "../../../engine/protocol/config.ts";
+import type { LoadedFacts, ModelFacts } from "../../../engine/protocol/config.ts";
 import type { SequenceOutput } from "../../../engine/protocol/output.ts";
 import type { OnlineTier } from "../../../engine/protocol/request.ts";
 import type { EngineStatus } from "../../../engine/protocol/status.ts";
@@ -17,41 +17,44 @@ import type { Backlog, Objectives } from "../../../engine/protocol/step.ts";
 import type { TokenAnswer } from "../../../engine/protocol/tokenize.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
 
-export const FACTS: ModelFacts = {
+export const FACTS: LoadedFacts = {
   model: "demo",
-  path: "demo.gguf",
-  adapters: [],
   description: "fake",
-  architecture: "llama",
-  parameters: 1,
-  bytes: 1,
-  trainedContext: 2048,
   context: 2048,
   sequences: 32,
-  kv: "split",
-  cells: 2048,
-  cacheBytes: 1,
-  parkBytes: 0,
   vocabulary: 1000,
-  backend: "cpu",
-  devices: [],
-  threads: 1,
-  stepTokens: 512,
-  flashAttention: "auto",
-  calibration: { ms: 0, steps: 18, tileRows: 64 },
   objectives: { ttftMs: 500, itlMs: 120 },
-  memory: "full",
-  chatTemplate: true,
-  templateFile: null,
   toolFormat: "hermes",
   takesTools: true,
   reasoningTags: null,
   generates: true,
   infill: false,
   embedding: { pooling: "mean", width: 4, context: 2048 },
-  build: "b1",
-  libraryDir: "",
   fingerprint: "fp_demo_b1",
+  local: {
+    path: "demo.gguf",
+    adapters: [],
+    architecture: "llama",
+    parameters: 1,
+    bytes: 1,
+    trainedContext: 2048,
+    kv: "split",
+    cells: 2048,
+    cacheBytes: 1,
+    parkBytes: 0,
+    backend: "cpu",
+    devices: [],
+    threads: 1,
+    stepTokens: 512,
+    flashAttention: "auto",
+    calibration: { ms: 0, steps: 18, tileRows: 64 },
+    memory: "full",
+    chatTemplate: true,
+    templateFile: null,
+    build: "b1",
+    libraryDir: "",
+  },
+  upstream: null,
 };
 
 /** An engine whose answers the test makes, or a script that runs for every request. */
@@ -83,7 +86,8 @@ export class FakeEngine implements Engine {
 
   predictedWaitMs(tier: OnlineTier, demand: Demand): number {
     if (this.backlog === null) return 0;
-    const { sequences, stepTokens } = FACTS;
+    const { sequences, local } = FACTS;
+    const { stepTokens } = local;
     return predictWaitMs(tier, demand, { backlog: this.backlog, sequences, stepTokens, batchTax: 0.1 });
   }
 

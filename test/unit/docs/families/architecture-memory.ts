@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import koffi from "koffi";
 import { type GgufValue, writeGguf } from "../../../../bench/models/gguf.ts";
 import { syntheticVocabulary, vocabularyMetadata } from "../../../../bench/models/vocabulary.ts";
-import type { ModelFacts } from "../../../../engine/protocol/config.ts";
+import type { LocalFacts } from "../../../../engine/protocol/config.ts";
 import { memoryKind } from "../../../../engine/worker/native/layer-memory.ts";
 import { type Library, loadLibrary } from "../../../../engine/worker/native/library/library.ts";
 import { LOG_CALLBACK } from "../../../../engine/worker/native/library/structs.ts";
@@ -62,7 +62,7 @@ let library: Library | null = null;
  * The kind of memory that llama.cpp gives a model of an architecture. It reads a file that has a header alone: whether layers
  * recur it says of the loaded header, and the window it logs before it misses the weights.
  */
-export async function architectureMemory(architecture: string, path: string): Promise<ModelFacts["memory"]> {
+export async function architectureMemory(architecture: string, path: string): Promise<LocalFacts["memory"]> {
   library ??= loadLibrary(null, false);
   const { llama } = library;
   const named = Object.entries({ ...SIZES, ...FURTHER[architecture] }).map(([key, value]) => [

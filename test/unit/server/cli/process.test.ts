@@ -108,7 +108,10 @@ it("doctor exits with 0 for the demo model and prints JSON", async () => {
   });
   expect((await ended).code).toBe(0);
   const report: unknown = JSON.parse(out);
-  expect(report).toMatchObject({ ok: true, models: [{ model: "demo", ok: true, facts: { architecture: "llama" } }] });
+  expect(report).toMatchObject({
+    ok: true,
+    models: [{ model: "demo", ok: true, facts: { local: { architecture: "llama" } } }],
+  });
 });
 
 it("doctor exits with 1 and the reason when a model is damaged", async () => {

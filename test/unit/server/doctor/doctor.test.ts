@@ -22,11 +22,16 @@ describe("advice", () => {
   });
 
   it.each([
-    ["as many threads as cores", { ...FACTS, threads: 4 }, machine, /4 compute threads on 4 cores.*use 3/],
+    [
+      "as many threads as cores",
+      { ...FACTS, local: { ...FACTS.local, threads: 4 } },
+      machine,
+      /4 compute threads on 4 cores.*use 3/,
+    ],
     ["a context that memory cut", { ...FACTS, context: 2048 }, machine, /2,048 tokens where the model could use 8,192/],
     ["a plan larger than the memory", FACTS, { ...machine, freeMemory: 1e9 }, /expect swapping/],
-    ["a missing template", { ...FACTS, chatTemplate: false }, machine, /no chat template/],
-    ["a single core", { ...FACTS, threads: 1 }, { ...machine, cores: 1 }, /one core/],
+    ["a missing template", { ...FACTS, local: { ...FACTS.local, chatTemplate: false } }, machine, /no chat template/],
+    ["a single core", { ...FACTS, local: { ...FACTS.local, threads: 1 } }, { ...machine, cores: 1 }, /one core/],
   ])("notes %s", (_, facts, where, note) => {
     expect(advise(facts, where).notes.join("\n")).toMatch(note);
   });
@@ -58,8 +63,12 @@ describe("report", () => {
 
   it.each([
     ["the model's own template", {}, "template         from the model file"],
-    ["ChatML", { chatTemplate: false }, "template         none; ChatML is used instead"],
-    ["the template of a file", { templateFile: "./own.jinja" }, "template         from ./own.jinja"],
+    ["ChatML", { local: { ...FACTS.local, chatTemplate: false } }, "template         none; ChatML is used instead"],
+    [
+      "the template of a file",
+      { local: { ...FACTS.local, templateFile: "./own.jinja" } },
+      "template         from ./own.jinja",
+    ],
     ["the format of calls", {}, "tool calls       hermes"],
     ["that calls are refused", { takesTools: false }, "tool calls       refused"],
     ["no tags of reasoning", {}, "reasoning        no tags"],

@@ -24,8 +24,17 @@ export interface GenerationLineParts {
   line: LineContext;
 }
 
-/** Runs a batch line that generates. Throws the ApiError of a body that its model cannot take. */
-export async function generateLine(
+/** Runs a batch line that generates. Throws the ApiError of a body that its model cannot take, or whose answer has no room. */
+export async function generateLine(deps: ExecuteDeps, parts: GenerationLineParts): Promise<Executed> {
+  const release = await parts.request.reserve?.({ owner: parts.line.owner, key: null });
+  try {
+    return await runLine(deps, parts);
+  } finally {
+    release?.();
+  }
+}
+
+async function runLine(
   deps: ExecuteDeps,
   { dialect, request: given, ready, line }: GenerationLineParts,
 ): Promise<Executed> {

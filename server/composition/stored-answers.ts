@@ -22,7 +22,7 @@ export function storedAnswers(
   store: Store,
   { files, time: clock }: { files: AnswerBoundsDeps["files"]; time: Clock },
 ): StoredAnswers {
-  const bounds = new AnswerBounds({ files, maxStored });
+  const bounds = new AnswerBounds({ store, files, maxStored });
   const locks = new ConversationLocks();
   const conversations = new Conversations({ store, bounds, locks, clock });
   return {

@@ -7,6 +7,8 @@ import { chatCompletion } from "./chat-response.ts";
 
 /** Keeps chat completions. */
 export interface CompletionStore {
+  /** Reserves the place of a completion until the returned function is called. Throws the 507 of an owner without one. */
+  reserve(caller: Caller): Promise<() => void>;
   /** Resolves when the completion is durable. Throws the ApiError of one that cannot be stored. */
   add(caller: Caller, completion: Pick<NewCompletion, "row" | "metadata" | "messages">): Promise<void>;
 }

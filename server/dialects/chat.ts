@@ -42,7 +42,10 @@ export function chatReader(
       dryRun: body.nightshift?.dry_run ?? false,
       chunks: (identity) => new ChatChunks(identity, includeUsage),
       whole: chatCompletion,
-      ...(kept && { keep: completionKeeper(body, completions) }),
+      ...(kept && {
+        reserve: (caller) => completions.reserve(caller),
+        keep: completionKeeper(body, completions),
+      }),
     };
   };
 }

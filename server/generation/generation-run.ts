@@ -11,6 +11,7 @@ import { enforceForm } from "../grammar/tool-grammar.ts";
 import { stampProcessingTime } from "../http/context/request-context.ts";
 import { EventStream } from "../http/event-stream.ts";
 import { sendValue } from "../http/respond.ts";
+import { fromStore } from "../http/store-error-response.ts";
 import type { InferenceRun, Outcome, QueueDemand, RunContext } from "../inference/endpoint.ts";
 import type { Exchange } from "../inference/exchange.ts";
 import type { AppOptions } from "../options/app-options.ts";
@@ -38,6 +39,15 @@ const NO_USAGE: Usage = {
   prompt_tokens_details: { cached_tokens: 0 },
   completion_tokens_details: { reasoning_tokens: 0 },
 };
+
+/** The receiver of an answer. */
+interface Receiver {
+  sink: Sink;
+  /** Resolves once a complete answer is stored, where it is to be; with the error of one that was not. */
+  kept: (end: AnswerEnd) => Promise<ApiError | null>;
+  /** Sends the rest of a complete answer. */
+  send: (end: AnswerEnd) => Promise<void>;
+}
 
 /** A generating request on its model, answered as a stream or as one body. */
 export class GenerationRun implements InferenceRun {
@@ -72,12 +82,21 @@ export class GenerationRun implements InferenceRun {
     return generationEstimate(this.#request.submissions, this.#ready, this.#request.tier);
   }
 
-  async start({ exchange, charge, count, outcomeOf }: RunContext): Promise<Outcome> {
+  async start(context: RunContext): Promise<Outcome> {
+    const release = await this.#request.reserve?.(context.exchange.caller);
+    try {
+      return await this.#answered(context);
+    } finally {
+      release?.();
+    }
+  }
+
+  async #answered({ exchange, charge, count, outcomeOf }: RunContext): Promise<Outcome> {
     const { caller, arrivedAt, disconnected, res } = exchange;
     const { clock, grammars } = this.#deps;
     const form = () => enforceForm(this.#request, this.#ready.facts);
     const prompts = await grammars.run(form, caller.owner, disconnected);
-    const { sink, send } = this.#receiver(exchange, () => run.firstContent());
+    const { sink, kept, send } = this.#receiver(exchange, () => run.firstContent());
     const run: RequestRun = new RequestRun({
       submissions: prompts.map((prompt) => ({ ...prompt, owner: caller.owner, endpoint: this.#endpoint })),
       ready: this.#ready,
@@ -89,7 +108,9 @@ export class GenerationRun implements InferenceRun {
     });
     // The client disconnected, or read too slowly; after a complete answer this does nothing.
     res.once("close", () => run.cancel());
-    const outcome = await outcomeOf(run);
+    const generated = await outcomeOf(run);
+    const fault = generated.status === "ok" ? await kept(generated) : null;
+    const outcome: RunOutcome = fault === null ? generated : { status: "error", error: fault };
     if (outcome.status === "error" && !sink.opened) throw outcome.error;
     this.#log(exchange, outcome);
     const usage = outcome.status === "error" ? NO_USAGE : outcome.usage;
@@ -103,18 +124,18 @@ export class GenerationRun implements InferenceRun {
     };
   }
 
-  /** The sink of the answer, and what sends the rest of a complete one. */
-  #receiver(exchange: Exchange, firstContent: () => void): { sink: Sink; send: (end: AnswerEnd) => Promise<void> } {
+  #receiver(exchange: Exchange, firstContent: () => void): Receiver {
     const choices = choicesOf(this.#request);
     if (!this.#request.stream) {
       const sink = new BodySink(choices, firstContent);
-      return { sink, send: (end) => this.#sendBody(exchange, sink, end) };
+      const kept = (end: AnswerEnd) => this.#keep(exchange, sink.choices, end);
+      return { sink, kept, send: (end) => this.#sendBody(exchange, sink, end) };
     }
     const stream = this.#streamSink(exchange, firstContent);
-    if (this.#request.keep === undefined) return { sink: stream, send: async () => {} };
+    if (this.#request.keep === undefined) return { sink: stream, kept: async () => null, send: async () => {} };
     const body = new BodySink(choices, () => {});
     const sink = new KeepingSink(stream, body, (written, end) => this.#keep(exchange, written, end));
-    return { sink, send: () => sink.kept };
+    return { sink, kept: () => sink.kept, send: async () => {} };
   }
 
   #streamSink({ req, res, id }: Exchange, firstContent: () => void): StreamSink {
@@ -125,19 +146,20 @@ export class GenerationRun implements InferenceRun {
     return new StreamSink(stream, format);
   }
 
-  async #sendBody(exchange: Exchange, { choices }: BodySink, end: AnswerEnd): Promise<void> {
-    await this.#keep(exchange, choices, end);
-    const { req, res } = exchange;
+  async #sendBody({ req, res }: Exchange, { choices }: BodySink, end: AnswerEnd): Promise<void> {
     await sendValue(req, res, this.#request.whole(this.#identity, choices, end), this.#deps.options.stallMs);
   }
 
-  async #keep({ caller, id }: Exchange, choices: readonly WholeChoice[], end: AnswerEnd): Promise<void> {
+  /** Stores a complete answer that is to be stored. Resolves with null, or with the error of one that was not. */
+  async #keep({ caller, id }: Exchange, choices: readonly WholeChoice[], end: AnswerEnd): Promise<ApiError | null> {
+    const answer = { identity: this.#identity, choices, end, caller, requestId: id };
     try {
-      await this.#request.keep?.({ identity: this.#identity, choices, end, caller, requestId: id });
+      await fromStore(this.#request.keep?.(answer) ?? Promise.resolve());
+      return null;
     } catch (err) {
-      if (err instanceof ApiError) throw err;
+      if (err instanceof ApiError) return err;
       this.#deps.log.error({ id: this.#identity.id, err }, "answer not stored");
-      throw new ApiError("internal_error", "The server could not store the answer.");
+      return new ApiError("internal_error", "The server could not store the answer.");
     }
   }
 

@@ -28,8 +28,13 @@ export interface GenerationRequest {
   chunks(identity: AnswerIdentity, requestId: string): StreamFormat;
   whole(identity: AnswerIdentity, choices: readonly WholeChoice[], end: AnswerEnd): object;
   /**
+   * Reserves the room of the answer that is to be stored, before it is generated, until the returned function is called.
+   * Throws the ApiError of an owner without room. Absent where nothing is stored.
+   */
+  reserve?(caller: Caller): Promise<() => void>;
+  /**
    * Stores a complete answer: its last byte is sent, and its batch line ends, after that. Throws the ApiError of an answer
-   * that cannot be stored, which fails. Absent where nothing is stored.
+   * that cannot be stored, which fails and is not charged. Absent where nothing is stored.
    */
   keep?(answer: CompleteAnswer): Promise<void>;
 }

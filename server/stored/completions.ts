@@ -19,6 +19,10 @@ export class StoredCompletions {
     this.#deps = deps;
   }
 
+  reserve(caller: Caller): Promise<() => void> {
+    return this.#deps.bounds.reserve(caller);
+  }
+
   /** Resolves when the completion is durable. */
   async add(caller: Caller, completion: Pick<NewCompletion, "row" | "metadata" | "messages">): Promise<void> {
     const { store, bounds } = this.#deps;

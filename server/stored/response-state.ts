@@ -67,6 +67,10 @@ export class StoredState implements ResponseState {
     return this.#deps.locks.lock(owner, id);
   }
 
+  reserve(caller: Caller): Promise<() => void> {
+    return this.#deps.bounds.reserve(caller);
+  }
+
   async keep(caller: Caller, response: KeptResponse, input: readonly KeptItem[]): Promise<void> {
     const { store, bounds } = this.#deps;
     if (response.store === false) {

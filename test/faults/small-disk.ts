@@ -25,3 +25,10 @@ export function mountSmallDisk(bytes: number, options = ""): SmallDisk | null {
     },
   };
 }
+
+/** Fills the disk to the last byte, as dd does. Returns the file that has them. */
+export function fillDisk(path: string): string {
+  const ballast = join(path, "ballast");
+  spawnSync("dd", ["if=/dev/zero", `of=${ballast}`, "bs=4k"]);
+  return ballast;
+}

@@ -1,23 +1,14 @@
-import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
 import { chatLine, ids, jsonl, reaches, results, submit } from "../batch/batch-rig.ts";
-import { mountSmallDisk } from "./small-disk.ts";
+import { fillDisk, mountSmallDisk } from "./small-disk.ts";
 
 async function serve(dataDir: string, ...more: string[]): Promise<TestServer> {
   const server = new TestServer(["--data-dir", dataDir, "--disk-reserve", "0", ...more]);
   onTestFinished(() => server.stop());
   return server;
-}
-
-/** Fills the disk to the last byte, as dd does. */
-function fill(dir: string): string {
-  const ballast = join(dir, "ballast");
-  spawnSync("dd", ["if=/dev/zero", `of=${ballast}`, "bs=4k"]);
-  return ballast;
 }
 
 test("a killed server starts on a full disk, and resumes its batch with free space", async ({ skip }) => {
@@ -31,7 +22,7 @@ test("a killed server starts on a full disk, and resumes its batch with free spa
   await until("lines to run", async () => (await first.client.batches.retrieve(id)).status === "in_progress");
   first.kill("SIGKILL");
   await first.exited;
-  const ballast = fill(disk.path);
+  const ballast = fillDisk(disk.path);
 
   const second = await serve(disk.path);
   await second.says("Ready");
@@ -51,7 +42,7 @@ test("a first start with API keys on a full disk ends with an error message", as
   const first = await serve(disk.path);
   await first.says("Ready");
   await first.stop();
-  fill(disk.path);
+  fillDisk(disk.path);
   const second = await serve(disk.path, "--api-keys", "on");
   expect(await second.exited).toMatchObject({ code: 1 });
   expect(second.output).toMatch(/^error: .*(No space|full)/m);

@@ -16,6 +16,8 @@ export interface ResponseState {
   items(owner: string, ids: readonly string[]): Promise<ReadonlyMap<string, Item>>;
   /** Locks a conversation until the returned function is called. Throws `conversation_locked` where it is locked. */
   lockConversation(owner: string, id: string): () => void;
+  /** Reserves the place of a response until the returned function is called. Throws the 507 of an owner without one. */
+  reserve(caller: Caller): Promise<() => void>;
   /**
    * Keeps a finished response (the object as answered) with the items of its own input, and appends both to its
    * conversation, if any and unless it failed. Resolves when it is durable. A response whose `store` is false is only

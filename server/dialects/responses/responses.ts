@@ -57,19 +57,20 @@ export function responsesDialect({ limits, seal, state }: ResponsesParts): Diale
 function responseRequest(
   body: ResponsesRequest,
   owner: string,
-  stored: StoredItems,
+  { before, referenced }: StoredItems,
   { seal, state }: Pick<ResponsesParts, "seal" | "state">,
 ): Omit<GenerationRequest, "ignored"> {
   const tools = toolSet(body);
-  const input = givenItems(body.input, stored);
-  const context = { items: [...stored.before, ...input], open: (sealed: string) => seal.open(sealed, owner) };
+  const input = givenItems(body.input, { referenced });
+  const context = { items: [...before, ...input], open: (sealed: string) => seal.open(sealed, owner) };
   const form: OutputForm = {
     custom: tools.custom,
     summary: summaryOf(body) !== null,
     seal: body.include?.includes("reasoning.encrypted_content") ? (text) => seal.seal(text, owner) : null,
   };
-  const kept = state !== null && ((body.store ?? true) || body.conversation != null);
-  const answer = new ResponseAnswer({ body, tools, form, stored: state !== null && (body.store ?? true) });
+  const stored = state !== null && (body.store ?? true);
+  const kept = state !== null && (stored || body.conversation != null);
+  const answer = new ResponseAnswer({ body, tools, form, stored });
   return {
     model: body.model,
     ...turnRequest(responseTurn(body, context, tools)),
@@ -78,6 +79,7 @@ function responseRequest(
     dryRun: body.nightshift?.dry_run ?? false,
     chunks: (identity) => answer.events(identity),
     whole: (identity, [choice], end) => answer.whole(identity, choice!, end),
+    ...(stored && { reserve: (caller) => state.reserve(caller) }),
     ...(kept && {
       keep: async ({ identity, choices: [choice], end, caller }) =>
         state.keep(caller, answer.whole(identity, choice!, end), withIds(input, identity.id)),

@@ -3,6 +3,7 @@ import { invalidRequest } from "../../../openapi/api-error.ts";
 import type { RequestLimits } from "../../../openapi/request-limits.ts";
 import { referencedIds } from "../../../openapi/responses/input-item.ts";
 import type { WhenOver } from "../../generation/generation-endpoint.ts";
+import { fromStore } from "../../http/store-error-response.ts";
 import type { StoredItems } from "./given-items.ts";
 import type { ContextSource, ResponseState } from "./response-state.ts";
 
@@ -18,7 +19,7 @@ const reference = z.object({
 /**
  * The stored items to which a body refers; null where it refers to none. The body may be invalid still: its schema reports
  * that afterwards. A conversation is locked until the request is over, unless `whenOver` is absent. Throws the ApiError of an
- * unknown item, and of a locked conversation.
+ * unknown item, of a locked conversation, and of a failing store.
  */
 export async function storedItems(
   json: unknown,
@@ -32,10 +33,12 @@ export async function storedItems(
   const ids = [...new Set(referencedIds(body.input, limits.messages))];
   if (from === null && ids.length === 0) return null;
   if (from !== null && "conversationId" in from) whenOver?.(state.lockConversation(owner, from.conversationId));
-  const [before, referenced] = await Promise.all([
-    from === null ? [] : state.context(owner, from),
-    ids.length === 0 ? new Map<string, never>() : state.items(owner, ids),
-  ]);
+  const [before, referenced] = await fromStore(
+    Promise.all([
+      from === null ? [] : state.context(owner, from),
+      ids.length === 0 ? new Map<string, never>() : state.items(owner, ids),
+    ]),
+  );
   if (before.length > limits.messages) {
     const param = body.previous_response_id == null ? "conversation" : "previous_response_id";
     const message = `Invalid '${param}': it has more than ${limits.messages} items, which is the most.`;

@@ -4,15 +4,15 @@ import type { BodySink, WholeChoice } from "./body-sink.ts";
 import type { AnswerEnd, AnswerStart, Sink } from "./sink.ts";
 import type { StreamSink } from "./stream-sink.ts";
 
-/** Stores the choices of a complete answer. Rejects with the ApiError that the answer fails with. */
-type Keep = (choices: readonly WholeChoice[], end: AnswerEnd) => Promise<void>;
+/** Stores the choices of a complete answer. Resolves with null, or with the error that the answer fails with. */
+type Keep = (choices: readonly WholeChoice[], end: AnswerEnd) => Promise<ApiError | null>;
 
 /** A stream whose choices are collected beside it, and stored before its last event. */
 export class KeepingSink implements Sink {
   readonly #stream: StreamSink;
   readonly #body: BodySink;
   readonly #keep: Keep;
-  #kept: Promise<void> = Promise.resolve();
+  #kept: Promise<ApiError | null> = Promise.resolve(null);
 
   constructor(stream: StreamSink, body: BodySink, keep: Keep) {
     this.#stream = stream;
@@ -24,8 +24,8 @@ export class KeepingSink implements Sink {
     return this.#stream.opened;
   }
 
-  /** Resolves when a complete answer was stored, or has failed, and the stream has ended. */
-  get kept(): Promise<void> {
+  /** Resolves when a complete answer was stored, or has failed with an error, and the stream has ended. */
+  get kept(): Promise<ApiError | null> {
     return this.#kept;
   }
 
@@ -49,10 +49,11 @@ export class KeepingSink implements Sink {
   }
 
   complete(end: AnswerEnd): void {
-    this.#kept = this.#keep(this.#body.choices, end).then(
-      () => this.#stream.complete(end),
-      (error: ApiError) => this.#stream.fail(error),
-    );
+    this.#kept = this.#keep(this.#body.choices, end).then((error) => {
+      if (error === null) this.#stream.complete(end);
+      else this.#stream.fail(error);
+      return error;
+    });
   }
 
   fail(error: ApiError): void {

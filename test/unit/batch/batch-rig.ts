@@ -79,7 +79,7 @@ export async function batchRig(
     loads,
     metrics,
     grammars: GRAMMARS_HERE,
-    completions: { add: async () => {} },
+    completions: { reserve: async () => () => {}, add: async () => {} },
     seal: new Seal(Buffer.alloc(32)),
     batchMetrics: new BatchMetrics(metrics.registry),
     load: new OnlineUtilization(() => performance.now()),

@@ -4,6 +4,7 @@ import { ApiError } from "../../../../openapi/api-error.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../../openapi/request-limits.ts";
 import { ModelLoads } from "../../../../server/admission/model-load.ts";
 import type { BackgroundStore } from "../../../../server/batch-lines/background-line.ts";
+import type { ExecuteDeps } from "../../../../server/batch-lines/line-deps.ts";
 import { lineExecutor } from "../../../../server/batch-lines/line-executor.ts";
 import { Seal } from "../../../../server/dialects/responses/sealed-text.ts";
 import { Metrics } from "../../../../server/metrics/metrics.ts";
@@ -20,31 +21,40 @@ const NO_BACKGROUND: BackgroundStore = {
 };
 const CLOCK = { now: () => 0, epochMs: () => 0 };
 
-test("a line that the engine refuses counts as refused, with the version of its own model", async () => {
-  const engines = [new FakeEngine("small"), new FakeEngine("large")];
-  engines[1]!.facts = { ...FACTS, fingerprint: "fp_large" };
-  engines[1]!.script = (request) => request.fail(new ApiError("context_length_exceeded", "too long"));
-  const metrics = new Metrics(new Registry());
-  const execute = lineExecutor({
-    models: new ModelSet(engines.map((engine) => ({ id: engine.model, engine, created: 0 }))),
+function executor(parts: Pick<ExecuteDeps, "models"> & Partial<ExecuteDeps>) {
+  return lineExecutor({
     loads: new ModelLoads(() => 0),
-    metrics,
+    metrics: new Metrics(new Registry()),
     grammars: GRAMMARS_HERE,
     limits: DEFAULT_REQUEST_LIMITS,
-    completions: { add: async () => {} },
+    completions: { reserve: async () => () => {}, add: async () => {} },
     background: NO_BACKGROUND,
     seal: new Seal(Buffer.alloc(32)),
     clock: CLOCK,
     randomId: () => "id",
     lineTimeoutMs: 60_000,
+    ...parts,
   });
-  const context = {
-    requestId: "req_a",
-    batchId: "batch_a",
-    owner: "local",
-    model: "large",
-    signal: new AbortController().signal,
-  };
+}
+
+const contextOf = (model: string) => ({
+  requestId: "req_a",
+  batchId: "batch_a",
+  owner: "local",
+  model,
+  signal: new AbortController().signal,
+});
+
+test("a line that the engine refuses counts as refused, with the version of its own model", async () => {
+  const engines = [new FakeEngine("small"), new FakeEngine("large")];
+  engines[1]!.facts = { ...FACTS, fingerprint: "fp_large" };
+  engines[1]!.script = (request) => request.fail(new ApiError("context_length_exceeded", "too long"));
+  const metrics = new Metrics(new Registry());
+  const execute = executor({
+    models: new ModelSet(engines.map((engine) => ({ id: engine.model, engine, created: 0 }))),
+    metrics,
+  });
+  const context = contextOf("large");
   const { body } = chatLine("a", "hi", { model: "large" });
   await execute("/v1/chat/completions", body, context);
   const { values } = await metrics.registry.getSingleMetric("nightshift_requests_total")!.get();
@@ -57,27 +67,9 @@ test("a line runs on its batch's model after an alias in its body was moved to a
   const engines = { small: new FakeEngine("small"), large: new FakeEngine("large") };
   for (const engine of Object.values(engines)) engine.script = saying("yes");
   const served = Object.entries(engines).map(([id, engine]) => ({ id, engine, created: 0 }));
-  const execute = lineExecutor({
-    models: new ModelSet(served, { aliases: { "gpt-4o": "large" }, otherwise: null }),
-    loads: new ModelLoads(() => 0),
-    metrics: new Metrics(new Registry()),
-    grammars: GRAMMARS_HERE,
-    limits: DEFAULT_REQUEST_LIMITS,
-    completions: { add: async () => {} },
-    background: NO_BACKGROUND,
-    seal: new Seal(Buffer.alloc(32)),
-    clock: CLOCK,
-    randomId: () => "id",
-    lineTimeoutMs: 60_000,
-  });
+  const execute = executor({ models: new ModelSet(served, { aliases: { "gpt-4o": "large" }, otherwise: null }) });
   const { body } = chatLine("a", "hi", { model: "gpt-4o" });
-  const context = {
-    requestId: "req_a",
-    batchId: "batch_a",
-    owner: "local",
-    model: "small",
-    signal: new AbortController().signal,
-  };
+  const context = contextOf("small");
   const result = await execute("/v1/chat/completions", body, context);
   expect(engines.large.requests).toEqual([]);
   expect(engines.small.requests).toHaveLength(1);
@@ -87,26 +79,8 @@ test("a line runs on its batch's model after an alias in its body was moved to a
 test("the answer of a line names the fields of its body that were not used", async () => {
   const engine = new FakeEngine("demo");
   engine.script = saying("yes");
-  const execute = lineExecutor({
-    models: new ModelSet([{ id: "demo", engine, created: 0 }]),
-    loads: new ModelLoads(() => 0),
-    metrics: new Metrics(new Registry()),
-    grammars: GRAMMARS_HERE,
-    limits: DEFAULT_REQUEST_LIMITS,
-    completions: { add: async () => {} },
-    background: NO_BACKGROUND,
-    seal: new Seal(Buffer.alloc(32)),
-    clock: CLOCK,
-    randomId: () => "id",
-    lineTimeoutMs: 60_000,
-  });
-  const context = {
-    requestId: "req_a",
-    batchId: "batch_a",
-    owner: "local",
-    model: "demo",
-    signal: new AbortController().signal,
-  };
+  const execute = executor({ models: new ModelSet([{ id: "demo", engine, created: 0 }]) });
+  const context = contextOf("demo");
   const markOf = async (fields: object) => {
     const { body } = chatLine("a", "hi", { model: "demo", ...fields });
     const result = await execute("/v1/chat/completions", body, context);
@@ -114,4 +88,17 @@ test("the answer of a line names the fields of its body that were not used", asy
   };
   expect(await markOf({})).toEqual({ tier: "batch" });
   expect(await markOf({ user: "u", n_probs: 3 })).toEqual({ tier: "batch", ignored: ["user", "n_probs"] });
+});
+
+test("a line whose answer has no place is refused before it is generated", async () => {
+  const engine = new FakeEngine("demo");
+  const refusal = new ApiError("storage_quota_exceeded", "full");
+  const completions = { reserve: () => Promise.reject(refusal), add: async () => {} };
+  const execute = executor({ models: new ModelSet([{ id: "demo", engine, created: 0 }]), completions });
+  const { body } = chatLine("a", "hi", { store: true });
+  expect(await execute("/v1/chat/completions", body, contextOf("demo"))).toMatchObject({
+    statusCode: 507,
+    usage: null,
+  });
+  expect(engine.requests).toEqual([]);
 });

@@ -53,6 +53,10 @@ class FakeState implements ResponseState {
     return () => void this.locked.delete(`${owner} ${id}`);
   }
 
+  async reserve(): Promise<() => void> {
+    return () => {};
+  }
+
   async keep({ owner }: Caller, response: ResponseObject, input: readonly Item[]): Promise<void> {
     this.kept.push({ owner, response, input });
   }

@@ -1,0 +1,230 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ConcurrencyLimit, type Place, type ReplicaReport } from "../../../../engine/upstream/concurrency-limit.ts";
+import { type ReplicaModel, Simulation } from "./simulated-replica.ts";
+
+const REPORT: ReplicaReport = { waiting: 0, online: 0, onlineTtftMs: null, objectiveMs: 500 };
+
+function setUp(initial?: number) {
+  const clock = { ms: 0, now: () => clock.ms };
+  const limit = new ConcurrencyLimit(clock, initial);
+  const fill = () => {
+    const places: Place[] = [];
+    for (let place = limit.enter(); place !== null; place = limit.enter()) places.push(place);
+    return places;
+  };
+  /** Answers as many requests as the limit was, all in flight at once, in `ms` milliseconds each. */
+  const window = (ms = 1000) => {
+    const places = fill();
+    clock.ms += ms;
+    for (const place of places) place.end("clean");
+  };
+  const reports = (times: number, report: Partial<ReplicaReport>) => {
+    for (let i = 0; i < times; i++, clock.ms += 1000) limit.report({ ...REPORT, ...report });
+  };
+  return { clock, limit, fill, window, reports };
+}
+
+describe("ConcurrencyLimit", () => {
+  it("grows by one after as many clean answers as the limit", () => {
+    const { limit, window } = setUp();
+    expect(limit.limit).toBe(8);
+    window();
+    expect(limit.limit).toBe(9);
+    window();
+    expect(limit.limit).toBe(10);
+  });
+
+  it("holds where the limit was not reached", () => {
+    const { limit } = setUp();
+    for (let i = 0; i < 100; i++) {
+      const two = [limit.enter()!, limit.enter()!];
+      for (const place of two) place.end("clean");
+    }
+    expect(limit.limit).toBe(8);
+  });
+
+  it("holds while requests wait at the replica", () => {
+    const { limit, window, reports } = setUp();
+    reports(1, { waiting: 1 });
+    for (let i = 0; i < 9; i++) window(0);
+    expect(limit.limit).toBe(8);
+  });
+
+  it("holds while its reports are stale", () => {
+    const { clock, limit, window, reports } = setUp();
+    reports(1, {});
+    window(0);
+    expect(limit.limit).toBe(9);
+    clock.ms += 5000;
+    expect(limit.stale).toBe(true);
+    window(0);
+    expect(limit.limit).toBe(9);
+  });
+
+  it("grows where a replica never says how many wait", () => {
+    const { clock, limit, window, reports } = setUp();
+    reports(1, { waiting: null });
+    clock.ms += 100_000;
+    expect(limit.stale).toBe(false);
+    window(0);
+    expect(limit.limit).toBe(9);
+  });
+
+  it("halves what is in flight once per round trip, however many are refused", () => {
+    const { clock, limit, window, fill } = setUp(64);
+    window(10_000);
+    const refused = fill();
+    for (const place of refused) place.end("busy");
+    expect(limit.limit).toBe(32);
+    clock.ms += 9999;
+    limit.enter()!.end("busy");
+    expect(limit.limit).toBe(32);
+    clock.ms += 1;
+    for (const place of fill().slice(0, 5)) place.end("busy");
+    expect(limit.limit).toBe(16);
+  });
+
+  it("pauses for as long as a refusal asks", () => {
+    const { clock, limit } = setUp();
+    limit.enter()!.end("busy", 7000);
+    expect(limit.pausedMs).toBe(7000);
+    expect(limit.enter()).toBeNull();
+    clock.ms += 7000;
+    expect(limit.enter()).not.toBeNull();
+  });
+
+  it("halves when requests wait beside online work in three reports in a row", () => {
+    const { limit, fill, reports } = setUp(40);
+    fill();
+    reports(2, { waiting: 1, online: 1 });
+    reports(1, { waiting: 0, online: 1 });
+    reports(2, { waiting: 1, online: 1 });
+    expect(limit.limit).toBe(40);
+    reports(1, { waiting: 1, online: 1 });
+    expect(limit.limit).toBe(20);
+  });
+
+  it("leaves a short queue without online work, and halves over a long one", () => {
+    const { limit, fill, reports } = setUp(40);
+    fill();
+    reports(9, { waiting: 10 });
+    expect(limit.limit).toBe(40);
+    reports(3, { waiting: 11 });
+    expect(limit.limit).toBe(20);
+  });
+
+  it("halves when the TTFT of online work leaves its objective", () => {
+    const { limit, fill, reports } = setUp(40);
+    fill();
+    reports(1, { online: 1, onlineTtftMs: 500 });
+    expect(limit.limit).toBe(40);
+    reports(1, { online: 1, onlineTtftMs: 501 });
+    expect(limit.limit).toBe(20);
+  });
+
+  it("keeps its limit where nothing of it is in flight", () => {
+    const { limit, reports } = setUp(40);
+    reports(9, { waiting: 50, online: 50, onlineTtftMs: 9000 });
+    expect(limit.limit).toBe(40);
+  });
+
+  const event = fc.oneof(
+    fc.constant({ kind: "enter" as const }),
+    fc.record({
+      kind: fc.constant("end" as const),
+      ending: fc.constantFrom("clean" as const, "busy" as const, "other" as const),
+      retryAfterMs: fc.option(fc.integer({ min: 0, max: 60_000 })),
+    }),
+    fc.record({
+      kind: fc.constant("report" as const),
+      waiting: fc.option(fc.nat(100)),
+      online: fc.nat(3),
+      onlineTtftMs: fc.option(fc.nat(2000)),
+    }),
+    fc.record({ kind: fc.constant("wait" as const), ms: fc.nat(20_000) }),
+  );
+
+  it("stays within 1 and 512 and admits no more than the limit, over any events", () => {
+    const initial = fc.double({ min: -10, max: 10_000, noNaN: true });
+    fc.assert(
+      fc.property(initial, fc.array(event, { maxLength: 400 }), (first, events) => {
+        const { clock, limit } = setUp(first);
+        const places: Place[] = [];
+        for (const one of events) {
+          if (one.kind === "wait") clock.ms += one.ms;
+          if (one.kind === "report") limit.report({ ...one, objectiveMs: 1000 });
+          if (one.kind === "end") {
+            const place = places.shift();
+            place?.end(one.ending, one.retryAfterMs);
+            place?.end("busy", 60_000);
+          }
+          if (one.kind === "enter") {
+            const may = limit.inFlight < limit.limit && limit.pausedMs === 0;
+            const place = limit.enter();
+            expect(place !== null).toBe(may);
+            if (place !== null) places.push(place);
+          }
+          expect(limit.limit).toBeGreaterThanOrEqual(1);
+          expect(limit.limit).toBeLessThanOrEqual(512);
+          expect(Number.isInteger(limit.limit)).toBe(true);
+          expect(limit.inFlight).toBe(places.length);
+        }
+      }),
+    );
+  });
+});
+
+describe("ConcurrencyLimit at a simulated replica", () => {
+  const MODEL: ReplicaModel = { slots: 32, queue: Number.POSITIVE_INFINITY, serviceMs: 2000, scraped: true };
+
+  it("settles at the capacity of one that never refuses", () => {
+    for (const initial of [1, 8, 200]) {
+      const simulation = new Simulation(MODEL, initial);
+      simulation.run(600);
+      expect(simulation.refusals).toBe(0);
+      expect(simulation.mean(60)).toBeGreaterThanOrEqual(32);
+      expect(simulation.mean(60)).toBeLessThanOrEqual(40);
+    }
+  });
+
+  it("settles near the capacity of one that refuses, without metrics", () => {
+    for (const initial of [8, 200]) {
+      const simulation = new Simulation({ ...MODEL, queue: 0, scraped: false }, initial);
+      simulation.run(900);
+      expect(simulation.mean(300)).toBeGreaterThan(20);
+      expect(simulation.mean(300)).toBeLessThan(36);
+      const before = { refusals: simulation.refusals, answers: simulation.answers };
+      simulation.run(300);
+      const refused = simulation.refusals - before.refusals;
+      expect(refused / (simulation.answers - before.answers)).toBeLessThan(0.05);
+    }
+  });
+
+  it("is quiet for as long as refusals ask", () => {
+    const simulation = new Simulation({ ...MODEL, queue: 0, scraped: false, retryAfterMs: 5000 });
+    simulation.run(600);
+    expect(simulation.refusals).toBeLessThan(50);
+  });
+
+  it("gives way to online work, and takes the place again", () => {
+    const simulation = new Simulation(MODEL);
+    simulation.run(600);
+    simulation.run(120, 20);
+    // Twelve slots are left.
+    expect(simulation.mean(60)).toBeLessThanOrEqual(13);
+    expect(simulation.mean(60)).toBeGreaterThan(5);
+    expect(simulation.onlineWaitMs).toBeLessThan(1000);
+    simulation.run(600);
+    expect(simulation.mean(60)).toBeGreaterThanOrEqual(32);
+  });
+
+  it("gives way by TTFT alone where the replica has no metrics", () => {
+    const simulation = new Simulation({ ...MODEL, scraped: false }, 60);
+    simulation.run(10);
+    simulation.run(300, 20);
+    // It swings about the twelve slots that are left: only a wait over the objective shows that there are no more.
+    expect(simulation.mean(200)).toBeLessThan(20);
+    expect(simulation.mean(200)).toBeGreaterThan(3);
+  });
+});

@@ -6,6 +6,7 @@ import type { EngineRequest, OnlineTier } from "./protocol/request.ts";
 import type { EngineStatus } from "./protocol/status.ts";
 import type { Objectives, StepStats } from "./protocol/step.ts";
 import type { TokenAnswer, TokenQuestion } from "./protocol/tokenize.ts";
+import type { ToolChoice } from "./protocol/tool-choice.ts";
 
 /**
  * The seam between the server and the program that computes tokens: a local engine process now, an OpenAI-compatible
@@ -48,7 +49,10 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-export type Submission = Omit<EngineRequest, "id">;
+export interface Submission extends Omit<EngineRequest, "id"> {
+  /** The choice of tools, for an engine that enforces it by its own means. Absent where its grammar does, or no tools are offered. */
+  toolChoice?: ToolChoice;
+}
 export type EmbeddingSubmission = Omit<EmbeddingRequest, "id">;
 /** The part of a submission that follows from the request's body alone: not its owner and not its endpoint. */
 export type Asked = Omit<Submission, "owner" | "endpoint">;

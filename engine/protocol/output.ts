@@ -52,6 +52,8 @@ export interface SequenceFinish {
   stop: string | null;
   completionTokens: number;
   reasoningTokens: number;
+  /** The prompt's tokens, where they are known only at the end: of an upstream. */
+  prompt?: { tokens: number; cachedTokens: number };
 }
 
 export interface SequenceStart {

@@ -1,3 +1,4 @@
+import type { JsonSchema } from "../../grammar/schema/keywords.ts";
 import type { Prompt } from "./prompt.ts";
 import type { Sampling } from "./sampling.ts";
 
@@ -16,6 +17,11 @@ export interface GrammarRule {
   triggers: readonly string[] | null;
   /** GBNF of the text that the model's form of answers has before `root`, if any. Names no rules. */
   lead?: string;
+  /**
+   * The JSON schema that the grammar was made from, for an engine that enforces it by its own means; null for a grammar of the
+   * client. Absent where a local engine process enforces the grammar.
+   */
+  schema?: JsonSchema | null;
 }
 
 /** The log probabilities of a request. */

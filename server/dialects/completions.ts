@@ -4,7 +4,7 @@ import { type CompletionRequest, completionRequest, DEFAULT_MAX_TOKENS } from ".
 import { validate } from "../../openapi/generation/validate.ts";
 import { ignoredNames } from "../../openapi/ignored-fields.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
-import { answerForm } from "../generation/answer-form.ts";
+import { answerForm, formRule } from "../generation/answer-form.ts";
 import type { Dialect } from "../generation/generation-endpoint.ts";
 import { generationSettings, tierOf } from "../generation/generation-settings.ts";
 import { infillPrompt } from "../generation/infill-prompt.ts";
@@ -43,8 +43,7 @@ function completionSubmissions(body: CompletionRequest): Asked[] {
     maxTokens: body.max_tokens ?? DEFAULT_MAX_TOKENS,
     logprobs: body.logprobs == null ? null : { top: body.logprobs, prompt: echo },
   });
-  const form = answerForm(body);
-  const grammar = form === null ? null : { gbnf: form.gbnf, triggers: null };
+  const grammar = formRule(answerForm(body));
   return prompts(body).map((prompt) => ({ ...settings, prompt, grammar, echo }));
 }
 

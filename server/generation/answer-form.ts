@@ -1,3 +1,4 @@
+import type { GrammarRule } from "../../engine/protocol/request.ts";
 import { jsonObjectGrammar, schemaGrammar } from "../../grammar/checked-grammar.ts";
 import type { JsonSchema } from "../../grammar/schema/keywords.ts";
 import type { Constrained } from "../../openapi/generation/response-format.ts";
@@ -27,4 +28,9 @@ export function answerForm({ response_format, grammar, json_schema }: Constraine
     default:
       return null;
   }
+}
+
+/** The grammar of a form, from the first token of the answer on. */
+export function formRule(form: AnswerForm | null): GrammarRule | null {
+  return form === null ? null : { gbnf: form.gbnf, triggers: null, schema: form.schema };
 }

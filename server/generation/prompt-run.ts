@@ -99,6 +99,10 @@ export class PromptRun implements RequestListener {
     this.#owner.output(this, output);
     if (output.finish === null) return;
     this.#unfinishedTokens[output.index] = 0;
+    if (output.finish.prompt !== undefined) {
+      this.promptTokens = output.finish.prompt.tokens;
+      this.cachedTokens = output.finish.prompt.cachedTokens;
+    }
     this.completionTokens += output.finish.completionTokens;
     this.reasoningTokens += output.finish.reasoningTokens;
     if (--this.#unfinished > 0) return;

@@ -1,8 +1,8 @@
 import type { Asked } from "../../engine/engine.ts";
 import type { ModelFacts } from "../../engine/protocol/config.ts";
 import type { OnlineTier } from "../../engine/protocol/request.ts";
+import type { ToolChoice } from "../../engine/protocol/tool-choice.ts";
 import type { Caller } from "../../ledger/key.ts";
-import type { ToolChoice } from "../grammar/tool-choice.ts";
 import type { WholeChoice } from "./output/body-sink.ts";
 import type { AnswerEnd } from "./output/sink.ts";
 import type { AnswerIdentity, StreamFormat } from "./output/stream-format.ts";

@@ -1,6 +1,7 @@
 import type { Asked } from "../../engine/engine.ts";
 import type { Prompt } from "../../engine/protocol/prompt.ts";
-import type { ToolChoice } from "../grammar/tool-choice.ts";
+import type { ToolChoice } from "../../engine/protocol/tool-choice.ts";
+import { formRule } from "./answer-form.ts";
 import type { GenerationRequest } from "./request.ts";
 import type { Turn } from "./turn.ts";
 
@@ -10,7 +11,7 @@ export function turnRequest(turn: Turn): Pick<GenerationRequest, "tier" | "submi
   const submission: Asked = {
     ...settings,
     prompt: turnPrompt(turn),
-    grammar: form === null ? null : { gbnf: form.gbnf, triggers: null },
+    grammar: formRule(form),
     echo: false,
   };
   return { tier: settings.tier, submissions: [submission], toolChoice: toolChoice(turn) };

@@ -2,6 +2,7 @@ import type { Asked } from "../../engine/engine.ts";
 import type { ModelFacts } from "../../engine/protocol/config.ts";
 import type { FunctionTool } from "../../engine/protocol/prompt.ts";
 import type { GrammarRule } from "../../engine/protocol/request.ts";
+import type { ToolChoice } from "../../engine/protocol/tool-choice.ts";
 import { toolFormat } from "../../engine/tools/format-list.ts";
 import type { CallableTool, ToolFormat } from "../../engine/tools/syntax/format.ts";
 import { GrammarBuilder } from "../../grammar/conversion/builder.ts";
@@ -11,7 +12,6 @@ import { jsonWithin } from "../../grammar/schema/json-length.ts";
 import { isSchemaObject } from "../../grammar/schema/keywords.ts";
 import { GrammarTooLarge, UnsupportedSchema } from "../../grammar/schema/unsupported-schema.ts";
 import { ApiError, invalidRequest } from "../../openapi/api-error.ts";
-import type { ToolChoice } from "./tool-choice.ts";
 
 /** Most characters of a grammar that enforces the schemas of all tools: compiling it takes the engine a tenth of a second, once. */
 const MOST_CHARACTERS = 128 * 1024;
@@ -20,12 +20,14 @@ const MOST_SOURCE_CHARACTERS = 512 * 1024;
 
 /**
  * The engine requests of a request, with their grammars for this model: the grammar of its choice of tools, and that of its
- * answer in the form in which this model begins all answers.
+ * answer in the form in which this model begins all answers. An upstream is sent the choice and the schema themselves.
  */
 export function enforceForm(
   { submissions, toolChoice }: { submissions: Asked[]; toolChoice: ToolChoice | null },
   facts: ModelFacts,
 ): Asked[] {
+  if (facts.upstream !== null)
+    return toolChoice === null ? submissions : submissions.map((asked) => ({ ...asked, toolChoice }));
   const format = toolFormat(facts.toolFormat);
   if (toolChoice === null) return submissions.map((asked) => led(asked, format));
   const rule = keptRule(toolChoice, facts.toolFormat);
@@ -33,8 +35,9 @@ export function enforceForm(
 }
 
 function led(asked: Asked, { answer }: ToolFormat): Asked {
-  const { grammar, prompt } = asked;
-  if (grammar === null || answer === undefined || prompt.kind !== "chat") return asked;
+  if (asked.grammar === null) return asked;
+  const { schema: _, ...grammar } = asked.grammar;
+  if (answer === undefined || asked.prompt.kind !== "chat") return { ...asked, grammar };
   return { ...asked, grammar: { ...grammar, lead: answer } };
 }
 

@@ -3,7 +3,7 @@ import { validate } from "../../../openapi/generation/validate.ts";
 import { ignoredNames } from "../../../openapi/ignored-fields.ts";
 import { answerBound, type InfillRequest, infillRequest, namesInfillSampler } from "../../../openapi/infill/infill.ts";
 import type { RequestLimits } from "../../../openapi/request-limits.ts";
-import { answerForm } from "../../generation/answer-form.ts";
+import { answerForm, formRule } from "../../generation/answer-form.ts";
 import type { Dialect } from "../../generation/generation-endpoint.ts";
 import { generationSettings, tierOf } from "../../generation/generation-settings.ts";
 import type { GenerationRequest } from "../../generation/request.ts";
@@ -46,7 +46,6 @@ function infillReader(limits: RequestLimits): (body: unknown) => GenerationReque
 function infillSubmission(body: InfillRequest): Asked {
   const maxTokens = answerBound(body);
   const files = (body.input_extra ?? []).map(({ filename, text }) => ({ name: filename ?? UNNAMED_FILE, text }));
-  const form = answerForm(body);
   const seed = body.seed === RANDOM_SEED ? null : body.seed;
   return {
     ...generationSettings({ ...body, seed, n: 1 }, { maxTokens, logprobs: null }),
@@ -57,7 +56,7 @@ function infillSubmission(body: InfillRequest): Asked {
       middle: body.prompt ?? "",
       repository: { files, answerTokens: maxTokens },
     },
-    grammar: form === null ? null : { gbnf: form.gbnf, triggers: null },
+    grammar: formRule(answerForm(body)),
     echo: false,
   };
 }

@@ -5,6 +5,7 @@ import { validate } from "../../../openapi/generation/validate.ts";
 import { ignoredNames } from "../../../openapi/ignored-fields.ts";
 import { type OllamaGenerateRequest, ollamaGenerateRequest } from "../../../openapi/ollama/generate.ts";
 import type { RequestLimits } from "../../../openapi/request-limits.ts";
+import { formRule } from "../../generation/answer-form.ts";
 import type { Dialect } from "../../generation/generation-endpoint.ts";
 import { infillPrompt } from "../../generation/infill-prompt.ts";
 import type { GenerationRequest } from "../../generation/request.ts";
@@ -60,11 +61,10 @@ function promptRequest(body: OllamaGenerateRequest): Submitted {
 /** The prompt as it is, or the text before a suffix. */
 function plainRequest(body: OllamaGenerateRequest): Submitted {
   const settings = ollamaSettings(body);
-  const form = ollamaForm(body);
   const submission: Asked = {
     ...settings,
     prompt: body.suffix ? infillPrompt(body.prompt ?? "", body.suffix) : { kind: "text", text: body.prompt ?? "" },
-    grammar: form === null ? null : { gbnf: form.gbnf, triggers: null },
+    grammar: formRule(ollamaForm(body)),
     echo: false,
   };
   return { tier: settings.tier, submissions: [submission], toolChoice: null };

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Asked } from "../../../../engine/engine.ts";
 import type { GrammarRule } from "../../../../engine/protocol/request.ts";
+import type { ToolChoice } from "../../../../engine/protocol/tool-choice.ts";
 import { TOOL_FORMAT_NAMES, toolFormat } from "../../../../engine/tools/format-list.ts";
 import { Automaton } from "../../../../engine/worker/grammar/automaton.ts";
 import { compileGbnf } from "../../../../grammar/gbnf/compile-gbnf.ts";
 import type { ApiError } from "../../../../openapi/api-error.ts";
-import type { ToolChoice } from "../../../../server/grammar/tool-choice.ts";
 import { enforceForm, toolRule } from "../../../../server/grammar/tool-grammar.ts";
 import { PLAIN_SUBMISSION } from "../../../plain-submission.ts";
 import { type Answer, read, text, WEATHER } from "../../engine/tools/reading.ts";

@@ -1,5 +1,5 @@
-import type { FunctionTool } from "../../engine/protocol/prompt.ts";
 import type { JsonSchema } from "../../grammar/schema/keywords.ts";
+import type { FunctionTool } from "./prompt.ts";
 
 /** The rules of a request for calls of tools. */
 export interface ToolChoice {

@@ -6,7 +6,7 @@ import { type ReasoningForm, ReasoningSplitter, type SplitText } from "./reasoni
 import { StopMatcher } from "./stop-strings.ts";
 
 export interface SequenceTextOptions extends ReasoningForm {
-  /** Stop strings. They are matched in the answer's text alone, not in reasoning and not in calls. */
+  /** Stop strings. They are matched in the answer's text alone, not in reasoning, not in calls and not across them. */
   stop: readonly string[];
   /** Parses tool calls; absent: all of the answer is text. `newId` makes the id of a call that has none. */
   calls?: { parser: ToolParser; newId: () => string };
@@ -141,9 +141,12 @@ export class SequenceText {
           if (this.#stop?.stopped) return certain(text, reasoning, calls, true);
           break;
         case "thought":
+          text += this.#stop?.flush() ?? "";
           reasoning += event.text;
           break;
         case "call":
+          // Held text was written before the call.
+          text += this.#stop?.flush() ?? "";
           calls.push({ index: this.#called++, id: event.id ?? this.#calls?.newId(), name: event.name, arguments: "" });
           break;
         case "arguments": {

@@ -57,10 +57,11 @@ export class StopMatcher {
     return longestBegun === 0 ? all : all.slice(0, -longestBegun);
   }
 
-  /** The held text, at the end of the text without a stop string. */
+  /** The held text, at the end of a text without a stop string. Later text is another one, in which none has begun. */
   flush(): string {
     const held = this.#held;
     this.#held = "";
+    for (const stop of this.#stops) stop.begun = 0;
     return held;
   }
 

@@ -114,6 +114,14 @@ describe("tool calls", () => {
     expect(sequence.called).toBe(true);
   });
 
+  test("come after the text before them, also where that may begin a stop string", () => {
+    const sequence = new SequenceText({ ...PLAIN, stop: ["Sure, but"], calls: reading("hermes") });
+    expect(sequence.push(bytes("Sure"))).toEqual({ text: "", reasoning: "", stopped: false });
+    expect(sequence.push(bytes(CALL))).toMatchObject({ text: "Sure", calls: [{ index: 0, name: "f" }] });
+    expect(sequence.push(bytes(", but"))).toEqual({ text: ", but", reasoning: "", stopped: false });
+    expect(sequence.finish()).toEqual({ text: "", reasoning: "", stopped: false });
+  });
+
   test("reasoning in a channel counts as reasoning", () => {
     const sequence = new SequenceText({ ...PLAIN, calls: reading("harmony") });
     for (const token of ["<|channel|>", "analysis", "<|message|>", "Hm", " yes", "<|end|>", "<|start|>", "assistant"]) {

@@ -2,7 +2,7 @@ import type { PromptLogprob, SequenceOutput } from "../../../engine/protocol/out
 import type { ApiError } from "../../../openapi/api-error.ts";
 import type { EventStream } from "../../http/event-stream.ts";
 import type { AnswerEnd, AnswerStart, Sink } from "./sink.ts";
-import type { StreamFormat } from "./stream-format.ts";
+import type { StreamFormat, TextDelta } from "./stream-format.ts";
 
 /** Writes a request's choices as one stream of events; several choices are interleaved by index. */
 export class StreamSink implements Sink {
@@ -40,7 +40,7 @@ export class StreamSink implements Sink {
       this.#begun.add(choice);
       events = this.#first(choice);
     }
-    if (hasContent) events += this.#format.delta(choice, output);
+    if (hasContent) for (const delta of inOrder(output)) events += this.#format.delta(choice, delta);
     if (finish !== null) events += this.#format.last(choice, finish);
     // Some formats have no event here, and an empty chunk would end the response.
     if (events !== "") this.#stream.push(events);
@@ -64,4 +64,17 @@ export class StreamSink implements Sink {
     const prompt = this.#prompts.get(choice) ?? "";
     return this.#format.first(choice, { ...this.#start, prompt, ...(logprobs !== undefined && { logprobs }) });
   }
+}
+
+/** The parts of one output. The rest of a call that an earlier one began comes before text, which would end the call. */
+function inOrder(output: TextDelta): TextDelta[] {
+  const { text, reasoning, toolCalls = [] } = output;
+  if (toolCalls.length === 0 || (text === "" && reasoning === "")) return [output];
+  const next = toolCalls.findIndex(({ id }) => id !== undefined);
+  const rest = next === -1 ? toolCalls : toolCalls.slice(0, next);
+  if (rest.length === 0) return [output];
+  return [
+    { text: "", reasoning: "", toolCalls: rest },
+    { ...output, toolCalls: toolCalls.slice(rest.length) },
+  ];
 }

@@ -111,6 +111,18 @@ test("text around reasoning becomes items of its own, in order", async () => {
   ]);
 });
 
+test("a call that ends in the step of later text is one call, and the text follows", async () => {
+  server.engine.script = (request) => {
+    request.begin().say("", { toolCalls: [{ index: 0, id: "call_a", name: "time", arguments: "{" }] });
+    request.say("And", { toolCalls: [{ index: 0, arguments: "}" }] }).finish();
+  };
+  const { output } = await client.responses.stream(ASKED).finalResponse();
+  expect(output).toMatchObject([
+    { type: "function_call", call_id: "call_a", name: "time", arguments: "{}" },
+    { type: "message", content: [{ text: "And" }] },
+  ]);
+});
+
 test("an answer without text is an empty message", async () => {
   server.engine.script = (request) => request.begin().say("").finish();
   const whole = await client.responses.create({ model: "demo", input: "hi" });

@@ -11,41 +11,49 @@ export function customArguments(input: string): string {
   return JSON.stringify({ input });
 }
 
-/** The input of a call of a custom tool; text of another form is the input itself. */
+/** The input of a call of a custom tool, as far as its arguments are complete. */
 export function customInput(args: string): string {
-  const decoder = new CustomInput();
-  const input = decoder.push(args);
-  return decoder.begun ? input : args;
+  return new CustomInput().push(args);
 }
 
-/** `{"input":"`, with any spaces. */
+/** The beginning of the arguments, with any spaces. */
 const HEAD = /^\s*\{\s*"input"\s*:\s*"/;
-/** Characters and whole escapes of a JSON string; of a surrogate pair as escapes, both. */
+const HEAD_WITHOUT_SPACES = '{"input":"';
+/**
+ * Characters and whole escapes of a JSON string: of a surrogate pair as escapes, both; the first of a pair alone where the
+ * text after it is certainly not the second.
+ */
 const WHOLE =
-  /^(?:[^"\\]+|\\["\\/bfnrt]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u(?![dD][89abAB])[0-9a-fA-F]{4})+/;
+  /^(?:[^"\\]+|\\["\\/bfnrt]|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?=[^\\]|\\[^u]|\\u[^dD]|\\u[dD][^c-fC-F]))|\\u(?![dD][89abAB])[0-9a-fA-F]{4})+/;
 
-/** Decodes the input of a custom tool from the pieces of its arguments. */
+/** Decodes the input of a custom tool from the pieces of its arguments. Text of another form is the input itself. */
 export class CustomInput {
   #rest = "";
-  #begun = false;
-
-  /** True once the arguments have the form of a custom tool's. */
-  get begun(): boolean {
-    return this.#begun;
-  }
+  #form: "undecided" | "decoded" | "verbatim" = "undecided";
 
   /** The part of the input that the next piece completes. */
   push(piece: string): string {
     this.#rest += piece;
-    if (!this.#begun) {
-      const head = HEAD.exec(this.#rest);
-      if (head === null) return "";
-      this.#begun = true;
-      this.#rest = this.#rest.slice(head[0].length);
+    if (this.#form === "undecided") this.#decide();
+    if (this.#form === "undecided") return "";
+    if (this.#form === "verbatim") {
+      const text = this.#rest;
+      this.#rest = "";
+      return text;
     }
     const whole = WHOLE.exec(this.#rest)?.[0] ?? "";
     this.#rest = this.#rest.slice(whole.length);
     return unescaped(whole);
+  }
+
+  #decide(): void {
+    const head = HEAD.exec(this.#rest);
+    if (head !== null) {
+      this.#form = "decoded";
+      this.#rest = this.#rest.slice(head[0].length);
+    } else if (!HEAD_WITHOUT_SPACES.startsWith(this.#rest.replace(/\s/g, ""))) {
+      this.#form = "verbatim";
+    }
   }
 }
 

@@ -29,8 +29,22 @@ test("the pieces of an input add up to it, however its arguments are cut", () =>
   );
 });
 
-test("an input of a megabyte is decoded, and text of another form is the input", () => {
+test("an input of a megabyte is decoded", () => {
   const long = "x\n".repeat(512 * 1024);
   expect(customInput(customArguments(long))).toBe(long);
-  expect(customInput("plain")).toBe("plain");
+});
+
+test.each<[string, string]>([
+  ["plain", "plain"],
+  ['{"other": 1}', '{"other": 1}'],
+  ["", ""],
+  [' {"inp', ""],
+  ['{"input": "a\\', "a"],
+  ['{"input": "a\\ud83d', "a"],
+  ['{"input": "a\\ud83d b"}', "a\ud83d b"],
+  ['{"input": "\\ud83d\\u0041"}', "\ud83dA"],
+])("the pieces of %j add up to %j", (args, input) => {
+  const decoder = new CustomInput();
+  expect([...args].map((character) => decoder.push(character)).join("")).toBe(input);
+  expect(customInput(args)).toBe(input);
 });

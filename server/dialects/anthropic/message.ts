@@ -68,7 +68,9 @@ export function ending({ reason, stop, completionTokens }: SequenceFinish, { max
   const cut = completionTokens < maxTokens ? "model_context_window_exceeded" : "max_tokens";
   const ended = stop === null ? "end_turn" : "stop_sequence";
   const reasons = { tool_calls: "tool_use", length: cut, stop: ended } as const satisfies Record<string, StopReason>;
-  return { stop_reason: reasons[reason], stop_sequence: stop, stop_details: null, container: null };
+  // A stop string after a call ends the answer too, for which the call is the reason.
+  const stop_sequence = reason === "stop" ? stop : null;
+  return { stop_reason: reasons[reason], stop_sequence, stop_details: null, container: null };
 }
 
 export function messageUsage(usage: Usage, tier: AnswerIdentity["tier"]): MessageUsage {

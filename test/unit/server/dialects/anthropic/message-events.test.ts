@@ -124,6 +124,7 @@ test.each<[Partial<SequenceFinish>, number, string, string | null]>([
   [{ reason: "length" }, 5, "max_tokens", null],
   [{ reason: "length" }, 9, "model_context_window_exceeded", null],
   [{ reason: "tool_calls" }, 9, "tool_use", null],
+  [{ reason: "tool_calls", stop: "x" }, 9, "tool_use", null],
 ])("an end by %j with max_tokens %i is %s", (finish, maxTokens, stop_reason, stop_sequence) => {
   const reported = { maxTokens, thoughts: "none" } as const;
   const events = written([], reported, { ...FINISH, ...finish });

@@ -76,5 +76,6 @@ export const messageEvent = z.discriminatedUnion("type", [
     usage: messageUsage.describe("Of the whole answer."),
   }),
   z.object({ type: z.literal("message_stop") }),
+  z.object({ type: z.literal("ping") }).describe("Every 15 s in which the stream has no other event."),
 ]);
 export type MessageEvent = z.infer<typeof messageEvent>;

@@ -11,6 +11,8 @@ export interface FixedBounds {
   streamBuffer: number;
   /** Milliseconds that a reader may leave written bytes unread before it is dropped. */
   stallMs: number;
+  /** Milliseconds that a stream is silent before events without content are sent: the HTML standard's advice for proxies. */
+  silenceMs: number;
   /** Bounds on the content of one request; `choices` is --max-n. */
   requests: Omit<RequestLimits, "choices">;
   /** Milliseconds that batch lines in the engine may run on when their batch is cancelled or expires. */
@@ -29,6 +31,7 @@ export const FIXED_BOUNDS: FixedBounds = {
   requestTimeoutMs: 120_000,
   streamBuffer: 1024 * 1024,
   stallMs: 30_000,
+  silenceMs: 15_000,
   requests: DEFAULT_REQUEST_LIMITS,
   graceMs: 5000,
   calmMs: RESTART_POLICY.healthyMs + 1000,

@@ -18,14 +18,14 @@ import type { AppOptions } from "../options/app-options.ts";
 import { BodySink, type WholeChoice } from "./output/body-sink.ts";
 import { KeepingSink } from "./output/keeping-sink.ts";
 import type { AnswerEnd, Sink } from "./output/sink.ts";
-import type { AnswerIdentity } from "./output/stream-format.ts";
+import { type AnswerIdentity, KEEP_ALIVE } from "./output/stream-format.ts";
 import { StreamSink } from "./output/stream-sink.ts";
 import type { GenerationRequest } from "./request.ts";
 import { RequestRun, type RunOutcome } from "./request-run.ts";
 
 export interface GenerationRunDeps {
   grammars: Grammars;
-  options: Pick<AppOptions, "streamBuffer" | "stallMs">;
+  options: Pick<AppOptions, "streamBuffer" | "stallMs" | "silenceMs">;
   log: Log;
   clock: Clock;
   /** 16 or more unguessable characters of [A-Za-z0-9], new on every call. */
@@ -139,9 +139,10 @@ export class GenerationRun implements InferenceRun {
   }
 
   #streamSink({ req, res, id }: Exchange, firstContent: () => void): StreamSink {
-    const { streamBuffer, stallMs } = this.#deps.options;
+    const { streamBuffer: buffer, stallMs, silenceMs } = this.#deps.options;
     const format = this.#request.chunks(this.#identity, id);
-    const options = { type: format.type, buffer: streamBuffer, stallMs };
+    const keepAlive = () => format.keepAlive?.() ?? KEEP_ALIVE;
+    const options = { type: format.type, buffer, stallMs, silenceMs, keepAlive };
     const stream = new EventStream(res, options, () => stampProcessingTime(req, res), firstContent);
     return new StreamSink(stream, format);
   }

@@ -8,6 +8,10 @@ export interface StreamOptions {
   buffer: number;
   /** Milliseconds that written bytes may stay unread. */
   stallMs: number;
+  /** Milliseconds without a write after which `keepAlive` is sent. */
+  silenceMs: number;
+  /** Whole events without content. */
+  keepAlive: () => string;
 }
 
 /** Streams with unwritten events of the current step. */
@@ -22,7 +26,8 @@ function writeAll(): void {
 
 /**
  * A response as a stream of events. All events pushed in one turn of the event loop, which are those of one step, leave in
- * one write. The head is sent with the first event: until then an error can still be a status.
+ * one write. The head is sent with the first event: until then an error can still be a status. From then on, events without
+ * content break long silences, such as those of reasoning that is not shown: clients and proxies drop a silent connection.
  */
 export class EventStream {
   readonly #res: ServerResponse;
@@ -34,6 +39,8 @@ export class EventStream {
   #ending = false;
   #chunked = false;
   #stalled = false;
+  /** Ends after the longest silence; every write restarts it. */
+  #silence: NodeJS.Timeout | null = null;
 
   /** `beforeHead` may still set headers; `afterFirstWrite` is called when the first events were handed to the socket. */
   constructor(res: ServerResponse, options: StreamOptions, beforeHead: () => void, afterFirstWrite: () => void) {
@@ -70,7 +77,8 @@ export class EventStream {
     const first = !res.headersSent;
     if (first) this.#writeHead();
     const drained = this.#ending ? this.#writeLast(events) : res.write(this.#frame(events));
-    if (first) this.#afterFirstWrite();
+    if (first) this.#begun();
+    else this.#silence?.refresh();
     if (res.writableLength > this.#options.buffer) res.destroy();
     else if (!drained) this.#watchReader();
   }
@@ -96,6 +104,20 @@ export class EventStream {
   #writeLast(events: string): boolean {
     this.#res.end(this.#chunked ? `${this.#frame(events)}0\r\n\r\n` : events);
     return this.#res.writableLength === 0;
+  }
+
+  #begun(): void {
+    this.#afterFirstWrite();
+    if (this.#ending) return;
+    const silence = setTimeout(() => this.#breakSilence(), this.#options.silenceMs).unref();
+    this.#silence = silence;
+    this.#res.once("close", () => clearTimeout(silence));
+  }
+
+  #breakSilence(): void {
+    // Nothing is added to what a slow reader has not read yet.
+    if (this.#stalled) this.#silence?.refresh();
+    else this.push(this.#options.keepAlive());
   }
 
   #watchReader(): void {

@@ -30,6 +30,8 @@ export interface AppOptions {
   streamBuffer: number;
   /** Milliseconds that a reader may leave written bytes unread before it is dropped. */
   stallMs: number;
+  /** Milliseconds that a stream is silent before events without content are sent. */
+  silenceMs: number;
   /** Host names without a port that are accepted beside the loopback names; if there are any, every address checks them. */
   allowedHosts: readonly string[];
   /** Origins of pages that may call the API (`https://app.example`), or `*`; none turns CORS off. */
@@ -50,7 +52,7 @@ export interface AppOptions {
 
 export function appOptions(
   live: LiveValue<Options>,
-  bounds: Pick<AppOptions, "streamBuffer" | "stallMs"> & { requests: Omit<RequestLimits, "choices"> },
+  bounds: Pick<AppOptions, "streamBuffer" | "stallMs" | "silenceMs"> & { requests: Omit<RequestLimits, "choices"> },
 ): AppOptions {
   const options = live.current;
   return {
@@ -61,6 +63,7 @@ export function appOptions(
     limits: { ...bounds.requests, choices: options.maxN },
     streamBuffer: bounds.streamBuffer,
     stallMs: bounds.stallMs,
+    silenceMs: bounds.silenceMs,
     allowedHosts: options.allowedHost,
     corsOrigins: options.corsOrigin,
     ollama: ollamaAccess(options),

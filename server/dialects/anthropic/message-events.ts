@@ -65,6 +65,10 @@ export class MessageEvents implements StreamFormat {
     return named("error", anthropicErrorBody(error, this.#requestId));
   }
 
+  keepAlive(): string {
+    return event({ type: "ping" });
+  }
+
   #thought(thinking: string): string {
     const { thoughts } = this.#reported;
     if (thinking === "" || thoughts === "none") return "";

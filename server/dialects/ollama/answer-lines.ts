@@ -1,8 +1,9 @@
 import type { SequenceFinish } from "../../../engine/protocol/output.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
+import type { Clock } from "../../../platform/clock.ts";
 import type { WholeChoice } from "../../generation/output/body-sink.ts";
 import type { AnswerEnd } from "../../generation/output/sink.ts";
-import type { AnswerIdentity, StreamFormat, TextDelta } from "../../generation/output/stream-format.ts";
+import type { StreamFormat, TextDelta } from "../../generation/output/stream-format.ts";
 import { chatLogprobs, lateChatLogprobs } from "../chat-logprobs.ts";
 import { type OllamaCall, ollamaCall, WholeCalls } from "./whole-calls.ts";
 
@@ -19,17 +20,22 @@ export type ContentFields = (said: Said) => object;
 const NOTHING: Said = { text: "", reasoning: "", calls: [] };
 const NS_PER_MS = 1e6;
 
-/** An answer as lines of JSON, each an object: the last one has `done: true` and the counts. */
+/** The time of a line or an answer. */
+type WallClock = Pick<Clock, "epochMs">;
+
+/** An answer as lines of JSON, each an object with its own time: the last one has `done: true` and the counts. */
 export class AnswerLines implements StreamFormat {
   readonly type = "application/x-ndjson";
-  readonly #head: string;
+  readonly #model: string;
+  readonly #clock: WallClock;
   readonly #fields: ContentFields;
   readonly #calls = new WholeCalls();
   #reason: SequenceFinish["reason"] = "stop";
 
   /** @param model the name in the request, which clients compare with the answer's */
-  constructor(model: string, { created }: AnswerIdentity, fields: ContentFields) {
-    this.#head = JSON.stringify({ model, created_at: rfc3339(created) }).slice(0, -1);
+  constructor(model: string, clock: WallClock, fields: ContentFields) {
+    this.#model = model;
+    this.#clock = clock;
     this.#fields = fields;
   }
 
@@ -59,22 +65,26 @@ export class AnswerLines implements StreamFormat {
     return `${JSON.stringify({ error: message })}\n`;
   }
 
+  /** An empty line would break readers. */
+  keepAlive(): string {
+    return this.#line(NOTHING, { done: false });
+  }
+
   #line(said: Said, rest: object): string {
-    return `${this.#head},${JSON.stringify({ ...this.#fields(said), ...rest }).slice(1)}\n`;
+    return `${JSON.stringify({ ...head(this.#model, this.#clock), ...this.#fields(said), ...rest })}\n`;
   }
 }
 
 /** The whole answer as one object. */
 export function wholeAnswer(
   model: string,
-  { created }: AnswerIdentity,
+  clock: WallClock,
   fields: ContentFields,
   { text, reasoning, calls, finish, logprobs }: WholeChoice,
   end: AnswerEnd,
 ): object {
   return {
-    model,
-    created_at: rfc3339(created),
+    ...head(model, clock),
     ...fields({ text, reasoning, calls: calls.flatMap(ollamaCall) }),
     ...endFields(finish.reason, end),
     ...(logprobs !== null && { logprobs: lateChatLogprobs(logprobs).content }),
@@ -82,8 +92,12 @@ export function wholeAnswer(
 }
 
 /** The answer to a request that only loads or unloads its model. */
-export function emptyAnswer(model: string, created: number, fields: ContentFields, reason: "load" | "unload"): object {
-  return { model, created_at: rfc3339(created), ...fields(NOTHING), done: true, done_reason: reason };
+export function emptyAnswer(model: string, clock: WallClock, fields: ContentFields, reason: "load" | "unload"): object {
+  return { ...head(model, clock), ...fields(NOTHING), done: true, done_reason: reason };
+}
+
+function head(model: string, clock: WallClock) {
+  return { model, created_at: rfc3339(clock.epochMs() / 1000) };
 }
 
 function endFields(reason: SequenceFinish["reason"], { usage, times: { queue, prefill, decode } }: AnswerEnd) {

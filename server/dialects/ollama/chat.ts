@@ -2,6 +2,7 @@ import { validate } from "../../../openapi/generation/validate.ts";
 import { ignoredNames } from "../../../openapi/ignored-fields.ts";
 import { type OllamaChatRequest, ollamaChatRequest } from "../../../openapi/ollama/chat.ts";
 import type { RequestLimits } from "../../../openapi/request-limits.ts";
+import type { Clock } from "../../../platform/clock.ts";
 import type { Dialect } from "../../generation/generation-endpoint.ts";
 import type { GenerationRequest } from "../../generation/request.ts";
 import type { Turn } from "../../generation/turn.ts";
@@ -12,11 +13,11 @@ import { turnMessages } from "./messages.ts";
 import { checkThinking, ignoredOptions, ollamaForm, ollamaSettings, ollamaThinking } from "./settings.ts";
 
 /** POST /api/chat. */
-export function ollamaChatDialect(limits: RequestLimits): Dialect {
-  return { endpoint: "/api/chat", idPrefix: "ollama-", read: ollamaChatReader(limits) };
+export function ollamaChatDialect(limits: RequestLimits, clock: Clock): Dialect {
+  return { endpoint: "/api/chat", idPrefix: "ollama-", read: ollamaChatReader(limits, clock) };
 }
 
-function ollamaChatReader(limits: RequestLimits): (body: unknown) => GenerationRequest {
+function ollamaChatReader(limits: RequestLimits, clock: Clock): (body: unknown) => GenerationRequest {
   const schema = ollamaChatRequest(limits);
   return (json) => {
     const body = validate(schema, json);
@@ -28,8 +29,8 @@ function ollamaChatReader(limits: RequestLimits): (body: unknown) => GenerationR
       ignored: [...ignoredNames(Object(json), schema), ...ignoredOptions(json)],
       dryRun: false,
       checkModel: (facts) => checkThinking(body, facts),
-      chunks: (identity) => new AnswerLines(body.model, identity, chatMessage),
-      whole: (identity, [choice], end) => wholeAnswer(body.model, identity, chatMessage, choice!, end),
+      chunks: () => new AnswerLines(body.model, clock, chatMessage),
+      whole: (_identity, [choice], end) => wholeAnswer(body.model, clock, chatMessage, choice!, end),
     };
   };
 }

@@ -1,4 +1,3 @@
-import { type Clock, epochSeconds } from "../../../platform/clock.ts";
 import { sendJson } from "../../http/respond.ts";
 import type { InferenceEndpoint, InferenceRequest } from "../../inference/endpoint.ts";
 import type { Exchange } from "../../inference/exchange.ts";
@@ -11,7 +10,6 @@ import { namedModel } from "./model-name.ts";
 export interface OllamaEndpointDeps {
   models: ModelSet;
   residency: Pick<Residency, "unload">;
-  clock: Clock;
 }
 
 export interface OllamaEndpointParts {
@@ -20,7 +18,7 @@ export interface OllamaEndpointParts {
   /** The field that has the prompt. */
   prompt: "messages" | "prompt" | "input";
   /** The answer to a request without a prompt. */
-  empty(model: string, created: number, reason: "load" | "unload"): object;
+  empty(model: string, reason: "load" | "unload"): object;
 }
 
 /** An endpoint whose requests name models with a tag, and whose requests without a prompt load or unload theirs. */
@@ -66,7 +64,6 @@ export class OllamaEndpoint implements InferenceEndpoint {
   }
 
   #emptyAnswer({ model, unload }: LoadRequest): string {
-    const reason = unload ? "unload" : "load";
-    return JSON.stringify(this.#parts.empty(model, epochSeconds(this.#deps.clock), reason));
+    return JSON.stringify(this.#parts.empty(model, unload ? "unload" : "load"));
   }
 }

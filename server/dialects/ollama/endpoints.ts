@@ -10,31 +10,32 @@ import { OllamaEndpoint, type OllamaEndpointDeps } from "./endpoint.ts";
 import { generatedText, ollamaGenerateDialect } from "./generate.ts";
 
 export interface OllamaEndpointsDeps extends OllamaEndpointDeps, GenerationEndpointDeps, VectorRunDeps {
-  options: Pick<AppOptions, "limits" | "streamBuffer" | "stallMs">;
+  options: Pick<AppOptions, "limits" | "streamBuffer" | "stallMs" | "silenceMs">;
 }
 
 /** The endpoints of Ollama's API that engines answer, by path. */
 export function ollamaEndpoints(deps: OllamaEndpointsDeps): Record<string, InferenceEndpoint> {
+  const { clock } = deps;
   const { limits } = deps.options;
   const chat = new OllamaEndpoint(
     {
-      prompted: new GenerationEndpoint(ollamaChatDialect(limits), deps),
+      prompted: new GenerationEndpoint(ollamaChatDialect(limits, clock), deps),
       prompt: "messages",
-      empty: (model, created, reason) => emptyAnswer(model, created, chatMessage, reason),
+      empty: (model, reason) => emptyAnswer(model, clock, chatMessage, reason),
     },
     deps,
   );
   const generate = new OllamaEndpoint(
     {
-      prompted: new GenerationEndpoint(ollamaGenerateDialect(limits), deps),
+      prompted: new GenerationEndpoint(ollamaGenerateDialect(limits, clock), deps),
       prompt: "prompt",
-      empty: (model, created, reason) => emptyAnswer(model, created, generatedText, reason),
+      empty: (model, reason) => emptyAnswer(model, clock, generatedText, reason),
     },
     deps,
   );
   const embed = new OllamaEndpoint(
     {
-      prompted: new VectorEndpoint("/api/embed", ollamaEmbedReader(limits, deps.clock), deps),
+      prompted: new VectorEndpoint("/api/embed", ollamaEmbedReader(limits, clock), deps),
       prompt: "input",
       empty: (model) => ({ model, embeddings: [] }),
     },

@@ -5,6 +5,7 @@ import { validate } from "../../../openapi/generation/validate.ts";
 import { ignoredNames } from "../../../openapi/ignored-fields.ts";
 import { type OllamaGenerateRequest, ollamaGenerateRequest } from "../../../openapi/ollama/generate.ts";
 import type { RequestLimits } from "../../../openapi/request-limits.ts";
+import type { Clock } from "../../../platform/clock.ts";
 import { formRule } from "../../generation/answer-form.ts";
 import type { Dialect } from "../../generation/generation-endpoint.ts";
 import { infillPrompt } from "../../generation/infill-prompt.ts";
@@ -14,11 +15,11 @@ import { AnswerLines, type Said, wholeAnswer } from "./answer-lines.ts";
 import { checkThinking, ignoredOptions, ollamaForm, ollamaSettings, ollamaThinking } from "./settings.ts";
 
 /** POST /api/generate. */
-export function ollamaGenerateDialect(limits: RequestLimits): Dialect {
-  return { endpoint: "/api/generate", idPrefix: "ollama-", read: ollamaGenerateReader(limits) };
+export function ollamaGenerateDialect(limits: RequestLimits, clock: Clock): Dialect {
+  return { endpoint: "/api/generate", idPrefix: "ollama-", read: ollamaGenerateReader(limits, clock) };
 }
 
-function ollamaGenerateReader(limits: RequestLimits): (body: unknown) => GenerationRequest {
+function ollamaGenerateReader(limits: RequestLimits, clock: Clock): (body: unknown) => GenerationRequest {
   const schema = ollamaGenerateRequest(limits);
   return (json) => {
     const body = validate(schema, json);
@@ -36,8 +37,8 @@ function ollamaGenerateReader(limits: RequestLimits): (body: unknown) => Generat
         checkThinking(body, facts);
         checkInsert(body, facts);
       },
-      chunks: (identity) => new AnswerLines(body.model, identity, generatedText),
-      whole: (identity, [choice], end) => wholeAnswer(body.model, identity, generatedText, choice!, end),
+      chunks: () => new AnswerLines(body.model, clock, generatedText),
+      whole: (_identity, [choice], end) => wholeAnswer(body.model, clock, generatedText, choice!, end),
     };
   };
 }

@@ -34,9 +34,13 @@ export interface StreamFormat {
   end(end: AnswerEnd): string;
   /** The last events of an answer that failed after its first byte. */
   failed(error: ApiError): string;
+  /** Whole events without content, for a stream that is silent. Default: a comment of server-sent events. */
+  keepAlive?(): string;
 }
 
 export const EVENT_STREAM = "text/event-stream; charset=utf-8";
+/** Readers of server-sent events skip a line that begins with a colon. */
+export const KEEP_ALIVE = ": keep-alive\n\n";
 export const DONE = "data: [DONE]\n\n";
 
 /** The event of an error in streams of OpenAI's older endpoints. */

@@ -6,7 +6,11 @@ import { ollamaChatAnswer } from "../../../../../openapi/ollama/chat.ts";
 import { AnswerLines } from "../../../../../server/dialects/ollama/answer-lines.ts";
 import { chatMessage } from "../../../../../server/dialects/ollama/chat.ts";
 
-const IDENTITY = { id: "x", created: 1_700_000_000, model: "own", tier: "default", fingerprint: "fp" } as const;
+/** A second passes at each reading. */
+function clock() {
+  let seconds = 1_700_000_000;
+  return { epochMs: () => seconds++ * 1000 };
+}
 const USAGE = {
   ...{ prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
   prompt_tokens_details: { cached_tokens: 0 },
@@ -19,9 +23,10 @@ function stream(
   pieces: { text?: string; reasoning?: string; toolCalls?: ToolCallDelta[] }[],
   reason = "stop" as const,
 ) {
-  const lines = new AnswerLines("asked", IDENTITY, chatMessage);
+  const lines = new AnswerLines("asked", clock(), chatMessage);
+  const first = lines.first();
   const deltas = pieces.map((piece) => lines.delta(0, { text: "", reasoning: "", ...piece }));
-  const parts = [lines.first(), ...deltas, lines.last(0, { ...FINISH, reason }), lines.end(END)];
+  const parts = [first, ...deltas, lines.last(0, { ...FINISH, reason }), lines.end(END)];
   const text = parts.join("");
   expect(text.endsWith("}\n")).toBe(true);
   return text
@@ -57,7 +62,7 @@ describe("the lines of a stream", () => {
   it("end with the counts, and durations in nanoseconds", () => {
     expect(stream([{ text: "x" }]).at(-1)).toEqual({
       model: "asked",
-      created_at: "2023-11-14T22:13:20.000Z",
+      created_at: "2023-11-14T22:13:22.000Z",
       message: { role: "assistant", content: "" },
       done: true,
       done_reason: "stop",
@@ -70,8 +75,16 @@ describe("the lines of a stream", () => {
     });
   });
 
+  it("have a time of their own", () => {
+    expect(stream([{ text: "x" }]).map(({ created_at }) => created_at)).toEqual([
+      "2023-11-14T22:13:20.000Z",
+      "2023-11-14T22:13:21.000Z",
+      "2023-11-14T22:13:22.000Z",
+    ]);
+  });
+
   it("end with an error's text where the answer fails", () => {
     const error = new ApiError("engine_died", "The engine died.");
-    expect(new AnswerLines("m", IDENTITY, chatMessage).failed(error)).toBe('{"error":"The engine died."}\n');
+    expect(new AnswerLines("m", clock(), chatMessage).failed(error)).toBe('{"error":"The engine died."}\n');
   });
 });

@@ -28,7 +28,7 @@ async function roundTrip(pieces: { text: string; thought: boolean; turn: boolean
   const server = createServer(async (_req, res) => {
     const stream = new EventStream(
       res,
-      { type: "text/event-stream", buffer: 1 << 24, stallMs: 30_000 },
+      { type: "text/event-stream", buffer: 1 << 24, stallMs: 30_000, silenceMs: 30_000, keepAlive: () => "" },
       () => {},
       () => {},
     );

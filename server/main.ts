@@ -22,7 +22,7 @@ import type { Hangup } from "./lifecycle/sighup.ts";
 import { watchMachine } from "./metrics/machine-metrics.ts";
 import { collectProcessMetrics } from "./metrics/process-metrics.ts";
 import { loadedOf } from "./models/await-models.ts";
-import { keysAreOn } from "./options/rules.ts";
+import { keysAreOn, ollamaAccess } from "./options/rules.ts";
 import type { Options } from "./options/table.ts";
 import { unreadVariables } from "./options/variables.ts";
 
@@ -74,6 +74,7 @@ export async function serve(first: Options, reread: () => Promise<Options>, hang
   const unloaded = models.list().flatMap(({ id, engine }) => (engine.state.name === "unloaded" ? [id] : []));
   const content = {
     url: listening.url,
+    ollama: ollamaAccess(first) !== "off",
     version: version(),
     models: ready,
     onDemand: [...new Set([...unloaded, ...(folder?.names ?? [])])],

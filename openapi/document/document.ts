@@ -189,7 +189,8 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
     info: {
       title: "Nightshift",
       version,
-      description: "An OpenAI-compatible model server. Unknown request fields are ignored; null is the same as unset.",
+      description:
+        "A server for language models with the APIs of OpenAI, Anthropic and Ollama. Unknown request fields are ignored; null is the same as unset.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],

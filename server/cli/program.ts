@@ -1,11 +1,19 @@
 import { Command } from "commander";
 import { OptionsError } from "../../platform/options-error.ts";
+import { baseUrlLines, baseUrls } from "../options/base-urls.ts";
 import { addFlags } from "../options/flags.ts";
 import { OPTIONS } from "../options/table.ts";
 import type { DataDirFlags } from "./backup-command.ts";
 import { urlOption } from "./client/server-url.ts";
 import type { PlanFlags } from "./plan-command.ts";
 import type { UsageFlags } from "./usage/usage-command.ts";
+
+/** The base URLs of a server with the default address. */
+function baseUrlHelp(): string {
+  const { host, port } = OPTIONS;
+  const lines = baseUrlLines(baseUrls(`http://${host.default}:${port.default}`, true));
+  return `\nBase URLs:\n${lines.map((line) => `  ${line}\n`).join("")}`;
+}
 
 /** The actions of the commands. Flags are unchecked text by option key. */
 export interface Actions {
@@ -33,12 +41,15 @@ A flag beats the environment, the environment beats the file.`;
 /** The command line. An OptionsError of an action is printed as its message, without a stack. */
 export function buildProgram(version: string, actions: Actions): Command {
   const program = new Command("nightshift")
-    .description("An OpenAI-compatible LLM server.")
+    .description(
+      "A server for language models, with the APIs of OpenAI (chat completions, Responses), Anthropic and Ollama.",
+    )
     .version(version)
     .showHelpAfterError("Run with --help for usage.")
     // chat, models, files, keys, export, owners, batch and bench parse their own flags.
     .enablePositionalOptions()
-    .addHelpText("after", "\nThe default command is serve: nightshift --port 9000 is nightshift serve --port 9000.");
+    .addHelpText("after", "\nThe default command is serve: nightshift --port 9000 is nightshift serve --port 9000.")
+    .addHelpText("after", baseUrlHelp);
 
   addFlags(program.command("serve"))
     .description("serve models over HTTP (the default)")

@@ -1,8 +1,11 @@
 import type { ModelFacts } from "../../engine/protocol/config.ts";
+import { baseUrlLines, baseUrls } from "../options/base-urls.ts";
 
 export interface BannerContent {
   /** Such as http://127.0.0.1:8080; or unix:/run/nightshift.sock. */
   url: string;
+  /** True if Ollama's API is served. */
+  ollama: boolean;
   version: string;
   /** Facts of the models that are ready, in the order of the options. */
   models: readonly ModelFacts[];
@@ -23,11 +26,12 @@ const UNIX = "unix:";
 const MOST_NAMES = 10;
 
 /** The text that is printed when the server is ready. */
-export function banner({ url, version, models, onDemand, demo, keyVariable, command, startMs }: BannerContent): string {
+export function banner(content: BannerContent): string {
+  const { url, ollama, version, models, onDemand, demo, keyVariable, command, startMs } = content;
   const lines = [`Nightshift ${version} is ready after ${(startMs / 1000).toFixed(1)} s.`, ""];
-  lines.push(url.startsWith(UNIX) ? `  Socket    ${url.slice(UNIX.length)}` : `  Base URL  ${url}/v1`);
-  const about = [...models.map(modelLine), ...onDemandLines(onDemand)];
-  for (const [index, line] of about.entries()) lines.push(`${index === 0 ? "  Model     " : "            "}${line}`);
+  if (url.startsWith(UNIX)) lines.push(`  Socket    ${url.slice(UNIX.length)}`);
+  lines.push(...labelled("Base URL", baseUrlLines(baseUrls(originOf(url), ollama))));
+  lines.push(...labelled("Model", [...models.map(modelLine), ...onDemandLines(onDemand)]));
   if (models.length > 0) lines.push(`  Compute   ${[...new Set(models.map(computeLine))].join("; ")}`);
   lines.push("", "Try it:", "");
   const [first] = models;
@@ -44,6 +48,16 @@ export function banner({ url, version, models, onDemand, demo, keyVariable, comm
     );
   }
   return `${lines.join("\n")}\n`;
+}
+
+/** The label is beside the first line. */
+function labelled(label: string, lines: readonly string[]): string[] {
+  return lines.map((line, index) => `  ${(index === 0 ? label : "").padEnd(10)}${line}`);
+}
+
+/** Behind a socket any host name is the server. */
+function originOf(url: string): string {
+  return url.startsWith(UNIX) ? "http://localhost" : url;
 }
 
 function onDemandLines(models: readonly string[]): string[] {
@@ -68,10 +82,8 @@ function computeLine({ local, upstream }: ModelFacts): string {
 function curlLine(url: string, { path, body }: Trial, keyVariable: string | null): string {
   const quoted = quote(JSON.stringify(body));
   const key = keyVariable === null ? "" : ` -H "Authorization: Bearer $${keyVariable}"`;
-  const [socket, origin] = url.startsWith(UNIX)
-    ? [` --unix-socket ${quote(url.slice(UNIX.length))}`, "http://localhost"]
-    : ["", url];
-  return `curl${socket} -N ${origin}${path}${key} -H 'Content-Type: application/json' -d ${quoted}`;
+  const socket = url.startsWith(UNIX) ? ` --unix-socket ${quote(url.slice(UNIX.length))}` : "";
+  return `curl${socket} -N ${originOf(url)}${path}${key} -H 'Content-Type: application/json' -d ${quoted}`;
 }
 
 /** One argument of a POSIX shell. */

@@ -16,14 +16,14 @@ export interface StatusRouteParts {
   ending: () => boolean;
   /** The server's version, for /health and /openapi.json. */
   version: string;
-  options: Pick<AppOptions, "apiKeys" | "host" | "limits" | "metricsToken">;
+  options: Pick<AppOptions, "apiKeys" | "host" | "limits" | "metricsToken" | "ollama">;
 }
 
 /** Routes that describe the server. They need no API key. */
 export function statusRoutes({ models, store, metrics, ending, version, options }: StatusRouteParts): Routes {
   const { apiKeys, host, limits, metricsToken } = options;
   return {
-    "/": { get: welcome(models, version, apiKeys) },
+    "/": { get: welcome(models, version, options) },
     "/health": { get: health(version) },
     "/ready": { get: ready(models, store, ending, apiKeys) },
     "/metrics": { get: metricsPage(metrics.registry, host, metricsToken) },

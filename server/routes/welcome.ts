@@ -1,10 +1,12 @@
 import type { Request, RequestHandler } from "express";
 import type { ModelSet } from "../models/model-set.ts";
+import type { AppOptions } from "../options/app-options.ts";
+import { apiName, type BaseUrl, baseUrlLines, baseUrls } from "../options/base-urls.ts";
 
 /** Facts about the server that the page shows. */
 interface Welcome {
   version: string;
-  baseUrl: string;
+  apis: readonly BaseUrl[];
   /** Null while API keys are on: their names need a key. */
   models: string[] | null;
   example: string;
@@ -17,14 +19,19 @@ const LINKS = {
   "/metrics": "metrics for Prometheus",
 } as const;
 
-/** GET /: name and version, the base URL for clients, and an example of a first call. */
-export function welcome(models: ModelSet, version: string, apiKeys: boolean): RequestHandler {
+/** GET /: name and version, the base URLs for clients, and an example of a first call. */
+export function welcome(
+  models: ModelSet,
+  version: string,
+  { apiKeys, ollama }: Pick<AppOptions, "apiKeys" | "ollama">,
+): RequestHandler {
   return (req, res) => {
     const names = models.list().map(({ id }) => id);
-    const baseUrl = `${originOf(req)}/v1`;
+    const apis = baseUrls(originOf(req), ollama !== "off");
+    const baseUrl = apis[0]!.url;
     const shown = {
       version,
-      baseUrl,
+      apis,
       models: apiKeys ? null : names,
       example: example(baseUrl, apiKeys ? null : names),
     };
@@ -39,7 +46,14 @@ export function welcome(models: ModelSet, version: string, apiKeys: boolean): Re
         res.type("html").send(page(shown));
         break;
       case "json":
-        res.json({ name: "nightshift", version, base_url: baseUrl, models: shown.models, links: Object.keys(LINKS) });
+        res.json({
+          name: "nightshift",
+          version,
+          base_url: baseUrl,
+          base_urls: Object.fromEntries(apis.map(({ of, url }) => [of.toLowerCase(), url])),
+          models: shown.models,
+          links: Object.keys(LINKS),
+        });
         break;
       default:
         res.type("text").send(text(shown));
@@ -63,19 +77,22 @@ function example(baseUrl: string, names: readonly string[] | null): string {
   return `curl ${url}/chat/completions -H 'content-type: application/json'${key} -d '${JSON.stringify(body)}'`;
 }
 
-function text({ version, baseUrl, models, example }: Welcome): string {
+function text({ version, apis, models, example }: Welcome): string {
   const links = Object.entries(LINKS).map(([path, what]) => `  ${path.padEnd(15)}${what}\n`);
   const served = models === null ? "" : `Models: ${models.join(", ")}\n`;
-  return `Nightshift ${version}, an OpenAI-compatible model server.
+  const urls = baseUrlLines(apis).map((line) => `  ${line}\n`);
+  return `Nightshift ${version}, a server for language models.
 
-Base URL for clients: ${baseUrl}
+Base URLs:
+${urls.join("")}
 ${served}
 ${example}
 
 ${links.join("")}`;
 }
 
-function page({ version, baseUrl, models, example }: Welcome): string {
+function page({ version, apis, models, example }: Welcome): string {
+  const urls = apis.map((api) => `<tr><td>${apiName(api)}<td><code>${escaped(api.url)}</code>`);
   const links = Object.entries(LINKS).map(([path, what]) => `<li><a href="${path}">${path}</a>: ${what}</li>`);
   const served =
     models === null ? "" : `<p>Models: ${models.map((name) => `<code>${escaped(name)}</code>`).join(", ")}</p>`;
@@ -86,11 +103,13 @@ function page({ version, baseUrl, models, example }: Welcome): string {
 <title>Nightshift</title>
 <style>
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 3rem auto; padding: 0 1rem; color-scheme: light dark }
+td { padding-right: 1rem }
 pre { padding: 1rem; border: 1px solid; border-radius: 6px; overflow-x: auto }
 </style>
 <h1>Nightshift ${escaped(version)}</h1>
-<p>An OpenAI-compatible model server: chat completions at once, batches when there is time.</p>
-<p>Base URL for clients: <code>${escaped(baseUrl)}</code></p>
+<p>A server for language models: answers at once, batches when there is time.</p>
+<p>Base URLs:</p>
+<table>${urls.join("")}</table>
 ${served}
 <pre>${escaped(example)}</pre>
 <ul>${links.join("")}</ul>

@@ -46,6 +46,15 @@ async function type(args: string[], serve?: () => Promise<void>): Promise<Outcom
   return outcome;
 }
 
+it("names the base URL of each API in its help", async () => {
+  const { out } = await type(["--help"]);
+  expect(out).toContain(`Base URLs:
+  http://127.0.0.1:8080/v1  OpenAI: chat completions, Responses
+  http://127.0.0.1:8080     Anthropic: Messages
+  http://127.0.0.1:8080     Ollama
+`);
+});
+
 describe("commands", () => {
   it("runs serve without a command", async () => {
     expect((await type([])).called).toEqual(["serve", {}]);

@@ -4,15 +4,31 @@ import { banner } from "../../../../server/lifecycle/banner.ts";
 import { FACTS } from "../cli/facts.ts";
 
 const url = "http://127.0.0.1:9000";
-const content = { url, version: "1.0.0", demo: false, keyVariable: null, command: "nightshift", startMs: 1234 };
+const identity = { url, ollama: true, version: "1.0.0", keyVariable: null };
+const content = { ...identity, demo: false, command: "nightshift", startMs: 1234 };
 
-it("names base URL, models, context, sequences and compute", () => {
+it("names models, context, sequences and compute", () => {
   const text = banner({ ...content, onDemand: [], models: [FACTS, { ...FACTS, model: "other" }] });
-  expect(text).toContain("http://127.0.0.1:9000/v1");
   expect(text).toContain("small: llama 0.5B Q8_0; context 8,192 tokens, 32 sequences");
   expect(text).toContain("other: llama 0.5B Q8_0");
   expect(text).toContain("cpu on Some CPU, 3 threads (llama.cpp 1.2.3)");
   expect(text).not.toContain("hf:owner/repo");
+});
+
+it("names the base URL of each API that is served", () => {
+  const all = banner({ ...content, onDemand: [], models: [FACTS] });
+  expect(all).toContain(`
+  Base URL  http://127.0.0.1:9000/v1  OpenAI: chat completions, Responses
+            http://127.0.0.1:9000     Anthropic: Messages
+            http://127.0.0.1:9000     Ollama
+  Model     small`);
+  expect(banner({ ...content, ollama: false, onDemand: [], models: [FACTS] })).not.toContain("Ollama");
+});
+
+it("names the socket, and base URLs behind it", () => {
+  const text = banner({ ...content, url: "unix:/run/a b.sock", onDemand: [], models: [FACTS] });
+  expect(text).toContain("  Socket    /run/a b.sock\n  Base URL  http://localhost/v1  OpenAI");
+  expect(text).toContain("curl --unix-socket '/run/a b.sock' -N http://localhost/v1/chat/completions");
 });
 
 it("shows how to serve another model if only the demo model is served", () => {
@@ -53,7 +69,7 @@ it.each([
     const text = banner({ ...content, onDemand: [], models: [{ ...FACTS, generates: false, embedding }] });
     expect(text).toContain(says);
     expect(text).toContain(`${path} -H`);
-    expect(text).not.toContain("chat");
+    expect(text).not.toContain("/v1/chat");
   },
 );
 

@@ -17,7 +17,8 @@ describe("GET /", () => {
     const response = await fetch(`${open.url}/`, { headers: { accept: "*/*" } });
     expect(response.headers.get("content-type")).toMatch(/^text\/plain/);
     const text = await response.text();
-    expect(text).toContain(`Base URL for clients: ${open.url}/v1\n`);
+    expect(text).toContain(`  ${open.url}/v1  OpenAI: chat completions, Responses\n`);
+    expect(text).toContain(`  ${open.url}     Anthropic: Messages\n  ${open.url}     Ollama\n`);
     expect(text).toContain("Models: demo\n");
     const [, path, body] = /^curl (\S+) .* -d '(.*)'$/m.exec(text)!;
     expect(path).toBe(`${open.url}/v1/chat/completions`);
@@ -35,7 +36,12 @@ describe("GET /", () => {
 
   test("is JSON for clients that accept JSON only", async () => {
     const response = await fetch(`${open.url}/`, { headers: { accept: "application/json" } });
-    expect(await response.json()).toMatchObject({ name: "nightshift", base_url: `${open.url}/v1`, models: ["demo"] });
+    expect(await response.json()).toMatchObject({
+      name: "nightshift",
+      base_url: `${open.url}/v1`,
+      base_urls: { openai: `${open.url}/v1`, anthropic: open.url, ollama: open.url },
+      models: ["demo"],
+    });
   });
 
   test("HEAD has no body", async () => {
@@ -47,6 +53,12 @@ describe("GET /", () => {
     const text = await (await fetch(`${keyed.url}/`)).text();
     expect(text).not.toContain("demo");
     expect(text).toContain("authorization: Bearer");
+  });
+
+  test("does not name Ollama where its API is not served", async () => {
+    const text = await (await fetch(`${keyed.url}/`)).text();
+    expect(text).toContain("Anthropic");
+    expect(text).not.toContain("Ollama");
   });
 
   test("a forged Host header is escaped in the page and in the command", async () => {

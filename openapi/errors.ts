@@ -111,6 +111,10 @@ export const ERRORS = {
     { job_invalid: "The request of a job was accepted, and failed validation afterwards." },
   ),
   ...group(
+    { status: 400, code: null },
+    { unpaired_tool_call: "A tool call in `input` has no output, or an output has no call before it." },
+  ),
+  ...group(
     { status: 401, type: "authentication_error" },
     { invalid_api_key: "The API key is missing, unknown, revoked or expired; for `/metrics`, its token." },
   ),

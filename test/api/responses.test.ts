@@ -158,11 +158,11 @@ describe("tools", () => {
 });
 
 describe("refused requests", () => {
-  test.each<[string, object, string]>([
+  test.each<[string, object, string | null]>([
     ["input", { input: undefined }, "missing_required_parameter"],
     ["input", { input: [] }, "invalid_value"],
-    ["input", { input: [{ type: "function_call_output", call_id: "c", output: "x" }] }, "invalid_value"],
-    ["input", { input: [{ type: "function_call", call_id: "c", name: "f", arguments: "{}" }] }, "invalid_value"],
+    ["input", { input: [{ type: "function_call_output", call_id: "c", output: "x" }] }, null],
+    ["input", { input: [{ type: "function_call", call_id: "c", name: "f", arguments: "{}" }] }, null],
     ["input[0].type", { input: [{ type: "massage", content: "x" }] }, "invalid_value"],
     ["input[0].content[0]", { input: [user([{ type: "input_image", image_url: "x" }])] }, "unsupported_value"],
     ["input[0]", { input: [{ type: "compaction", encrypted_content: "x" }] }, "unsupported_value"],

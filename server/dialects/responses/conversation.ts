@@ -1,5 +1,5 @@
 import type { ChatMessage } from "../../../engine/protocol/prompt.ts";
-import { invalidRequest } from "../../../openapi/api-error.ts";
+import { ApiError } from "../../../openapi/api-error.ts";
 import type { GivenItem, Item } from "../../../openapi/responses/item.ts";
 import { customArguments } from "./custom-input.ts";
 
@@ -132,13 +132,14 @@ function paired(items: readonly AnyItem[]): AnyItem[] {
   return items.filter((item) => {
     if (isOutput(item) && !called.has(item.call_id)) {
       const message = `No tool call found for function call output with call_id ${item.call_id}.`;
-      throw invalidRequest("invalid_value", "input", message);
+      throw new ApiError("unpaired_tool_call", message, { param: "input" });
     }
     if (item.type !== "function_call" && item.type !== "custom_tool_call") return true;
     called.add(item.call_id);
     if (answered.has(item.call_id)) return true;
     if (item.status === "incomplete") return false;
-    throw invalidRequest("invalid_value", "input", `No tool output found for function call ${item.call_id}.`);
+    const message = `No tool output found for function call ${item.call_id}.`;
+    throw new ApiError("unpaired_tool_call", message, { param: "input" });
   });
 }
 

@@ -11,6 +11,7 @@ import {
   type TextDelta,
 } from "../../generation/output/stream-format.ts";
 import { toolUseId } from "./call-id.ts";
+import { InputPieces } from "./call-input.ts";
 import { emptyMessage, ending, messageUsage } from "./message.ts";
 import { type Reported, SIGNATURE } from "./reported.ts";
 
@@ -24,6 +25,7 @@ export class MessageEvents implements StreamFormat {
   #blocks = 0;
   /** The index, in the answer, of the call that the open block has. */
   #call = -1;
+  #input = new InputPieces();
   /** White space that begins a text block, if other text follows. */
   #held = "";
   #finish: SequenceFinish | null = null;
@@ -88,14 +90,19 @@ export class MessageEvents implements StreamFormat {
   }
 
   /** A call's first piece has its id and name. */
-  #called({ index, id, name = "", arguments: partial_json }: ToolCallDelta): string {
+  #called({ index, id, name = "", arguments: args }: ToolCallDelta): string {
     let events = "";
     if (id !== undefined && index !== this.#call) {
       this.#call = index;
       const caller = { type: "direct" } as const;
       events = this.#close() + this.#begun({ type: "tool_use", id: toolUseId(id), name, input: {}, caller });
+      this.#input = new InputPieces();
     }
-    return partial_json === "" ? events : events + this.#delta({ type: "input_json_delta", partial_json });
+    return events + this.#inputDelta(this.#input.push(args));
+  }
+
+  #inputDelta(partial_json: string): string {
+    return partial_json === "" ? "" : this.#delta({ type: "input_json_delta", partial_json });
   }
 
   /** The block of this type, which begins unless it is open. */
@@ -113,7 +120,8 @@ export class MessageEvents implements StreamFormat {
     this.#held = "";
     if (type === null) return "";
     const signed = type === "thinking" ? this.#delta({ type: "signature_delta", signature: SIGNATURE }) : "";
-    return signed + event({ type: "content_block_stop", index: this.#index });
+    const rest = type === "tool_use" ? this.#inputDelta(this.#input.end()) : "";
+    return signed + rest + event({ type: "content_block_stop", index: this.#index });
   }
 
   #delta(delta: Extract<MessageEvent, { type: "content_block_delta" }>["delta"]): string {

@@ -5,6 +5,7 @@ import type { WholeChoice, WholeToolCall } from "../../generation/output/body-si
 import type { AnswerEnd } from "../../generation/output/sink.ts";
 import type { AnswerIdentity } from "../../generation/output/stream-format.ts";
 import { toolUseId } from "./call-id.ts";
+import { inputOf } from "./call-input.ts";
 import { type Reported, SIGNATURE } from "./reported.ts";
 
 /** The whole answer. */
@@ -50,17 +51,6 @@ function blocksOf({ text, reasoning, calls }: Omit<WholeChoice, "finish">, { tho
 
 function toolUse({ id, name, arguments: args }: WholeToolCall): AnswerBlock {
   return { type: "tool_use", id: toolUseId(id), name, input: inputOf(args), caller: { type: "direct" } };
-}
-
-function inputOf(text: string): Record<string, unknown> {
-  if (text === "") return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
-  } catch {
-    // The answer was cut, or the model wrote no JSON.
-  }
-  return { _raw: text };
 }
 
 /** The cause of the end. */

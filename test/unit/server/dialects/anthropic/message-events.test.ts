@@ -94,6 +94,14 @@ describe("blocks", () => {
   });
 });
 
+test("an input that does not begin as an object is written as one, as in whole messages", () => {
+  const piece = (args: string) => ({ toolCalls: [{ index: 0, arguments: args }] });
+  const input = (...pieces: string[]) => blocks([{ toolCalls: [CALL] }, ...pieces.map(piece)]).slice(1, -1);
+  expect(input(" ", '{"a"', ":1}")).toEqual(['0 + {"a"', "0 +:1}"]);
+  expect(input(" [", "1]")).toEqual(['0 +{"_raw":" [1]"}']);
+  expect(input('"te')).toEqual(['0 +{"_raw":"\\"te"}']);
+});
+
 test("the first event has the counts of the prompt, the last but one all of them", () => {
   const [start, ...rest] = written([{ text: "A" }]);
   expect(start).toMatchObject({

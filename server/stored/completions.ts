@@ -35,10 +35,18 @@ export class StoredCompletions {
     return whole(id, await this.#deps.store.completions.get({ owner, id }));
   }
 
-  async list(args: CompletionList): Promise<{ completions: (object & { id: string })[]; hasMore: boolean }> {
-    const page = await this.#deps.store.completions.list(args);
-    if (page === "unknown_cursor") throw unknownCursor();
-    return { completions: page.rows.map((row) => whole(row.id, row)), hasMore: page.hasMore };
+  async list(
+    args: Omit<CompletionList, "from">,
+  ): Promise<{ completions: (object & { id: string })[]; hasMore: boolean }> {
+    const rows: CompletionRow[] = [];
+    // Each read visits a bounded number of completions, of which few may fit.
+    for (let from: number | null = null; ; ) {
+      const part = await this.#deps.store.completions.list({ ...args, from, limit: args.limit - rows.length });
+      if (part === "unknown_cursor") throw unknownCursor();
+      rows.push(...part.rows);
+      from = part.next;
+      if (from === null) return { completions: rows.map((row) => whole(row.id, row)), hasMore: part.more };
+    }
   }
 
   /** Replaces the metadata. */

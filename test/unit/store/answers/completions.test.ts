@@ -4,9 +4,17 @@ import { type MemoryTables, memoryTables } from "../memory-tables.ts";
 import { newCompletion, newResponse } from "./answer-rows.ts";
 
 function listed({ completions }: MemoryTables, changed: Partial<CompletionList> = {}) {
-  const usual = { owner: "local", model: null, metadata: [], after: null, limit: 10, order: "asc" } as const;
+  const usual = {
+    owner: "local",
+    model: null,
+    metadata: [],
+    after: null,
+    limit: 10,
+    order: "asc",
+    from: null,
+  } as const;
   const page = completions.reads.list({ ...usual, ...changed });
-  return page === "unknown_cursor" ? page : [page.rows.map(({ id }) => id).join(""), page.hasMore];
+  return page === "unknown_cursor" ? page : [page.rows.map(({ id }) => id).join(""), page.more];
 }
 
 test("completions are listed by model and by all pairs of metadata", () => {

@@ -1,4 +1,6 @@
 import { Command, CommanderError } from "commander";
+import { storedCommand } from "./commands/answers/stored.ts";
+import { turnsCommand } from "./commands/answers/turns.ts";
 import { batchCommand } from "./commands/batch.ts";
 import { conformanceCommand } from "./commands/conformance.ts";
 import { dialectsCommand } from "./commands/dialects.ts";
@@ -26,6 +28,7 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(throughputCommand(args))
     .addCommand(embeddingsCommand(args))
     .addCommand(dialectsCommand(args))
+    .addCommand(turnsCommand(args))
     .addCommand(prefixCommand(args))
     .addCommand(batchCommand(args))
     .addCommand(soakCommand(args))
@@ -33,6 +36,7 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(floodCommand(args))
     .addCommand(responsiveCommand(args))
     .addCommand(storeCommand(args))
+    .addCommand(storedCommand(args))
     .addCommand(schedulerCommand())
     .addCommand(reuseCommand(args))
     .addCommand(samplersCommand(args))

@@ -5,6 +5,7 @@ import { spread } from "../base/statistics.ts";
 import { figure, spreadText } from "../base/table.ts";
 import { Chats } from "../prompts/chats.ts";
 import { call, json } from "../target/call.ts";
+import { longestDelayMs, loopDelaysIn } from "../target/loop-delay.ts";
 import { residentMemory } from "../target/memory.ts";
 import { interleave } from "../target/rounds.ts";
 import type { Target } from "../target/target.ts";
@@ -158,13 +159,6 @@ async function ownMib(pid: number): Promise<number> {
   return own?.mib ?? Number.NaN;
 }
 
-/** The bucket bound that no turn of the server's event loop exceeded between two readings of its cumulative buckets. */
-function longestDelayMs(before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number {
-  const grown = (le: number) => (after.get(le) ?? 0) - (before.get(le) ?? 0);
-  const bound = [...after.keys()].find((le) => grown(le) === grown(Number.POSITIVE_INFINITY));
-  return (bound ?? Number.POSITIVE_INFINITY) * 1000;
-}
-
 /** Reads the server's metrics. */
 async function reading({ base }: Target) {
   const text = await (await fetch(new URL("/metrics", base))).text();
@@ -175,11 +169,7 @@ async function reading({ base }: Target) {
     );
   return {
     at: performance.now(),
-    loopDelays: new Map(
-      [...text.matchAll(/^nightshift_event_loop_delay_seconds_bucket\{le="([^"]+)"\} (\S+)$/gm)].map(
-        ([, le, count]) => [le === "+Inf" ? Number.POSITIVE_INFINITY : Number(le), Number(count)] as const,
-      ),
-    ),
+    loopDelays: loopDelaysIn(text),
     storeBusySeconds: sum("store_busy_seconds_total"),
     lines: sum("batch_lines_total"),
   };

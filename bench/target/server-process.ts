@@ -11,9 +11,17 @@ export interface OwnServer extends ChildServer {
   dataDir: string;
 }
 
-/** Starts this project's server with models (GGUF files by name), and waits until it is ready. */
-export async function startServer(models: Readonly<Record<string, string>>, options: string[]): Promise<OwnServer> {
+/**
+ * Starts this project's server with models (GGUF files by name), and waits until it is ready. Its data directory is new, and
+ * filled by `fill` before the start.
+ */
+export async function startServer(
+  models: Readonly<Record<string, string>>,
+  options: string[],
+  fill: (dataDir: string) => Promise<void> = async () => {},
+): Promise<OwnServer> {
   const dataDir = mkdtempSync(join(tmpdir(), "nightshift-bench-"));
+  await fill(dataDir);
   const command = (port: number) => {
     const files = Object.entries(models).flatMap(([name, gguf]) => ["--model", `${name}=${gguf}`]);
     const own = ["--port", String(port), "--data-dir", dataDir];

@@ -5,17 +5,8 @@ import type OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tokenizeResponse } from "../../openapi/resources/tokenize.ts";
 import { complete, endless, type Options, user } from "./ask.ts";
-import { copyGguf } from "./gguf-copy.ts";
 import { DEMO_MODEL, startServer, type TestServer } from "./server.ts";
-
-/** The demo model with a template that opens reasoning unless it is switched off. The model never closes it by itself. */
-const THINKER = `{%- for message in messages -%}
-{{- '<|im_start|>' + message.role + '\n' -}}
-{%- if message.reasoning_content -%}{{- '<think>' + message.reasoning_content + '</think>' -}}{%- endif -%}
-{{- message.content + '<|im_end|>\n' -}}
-{%- endfor -%}
-{{- '<|im_start|>assistant\n' -}}
-{%- if enable_thinking is not defined or enable_thinking -%}{{- '<think>\n' -}}{%- endif -%}`;
+import { writeThinker } from "./thinker.ts";
 
 const DEFAULT_BUDGET = 9;
 
@@ -25,7 +16,7 @@ let client: OpenAI;
 let closing: number;
 beforeAll(async () => {
   const thinker = join(folder, "thinker.gguf");
-  copyGguf(DEMO_MODEL, thinker, "tokenizer.chat_template", THINKER);
+  writeThinker(thinker);
   const models = ["--model", `thinker=${thinker}`, "--model", `demo=${DEMO_MODEL}`];
   server = await startServer("--threads", "1", "--reasoning-budget", `${DEFAULT_BUDGET}`, ...models);
   client = server.client;

@@ -8,7 +8,7 @@ import { Scrape } from "./scrape.ts";
 import { until } from "./until.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const CLI = `${ROOT}dist/server/cli.js`;
+export const CLI = `${ROOT}dist/server/cli.js`;
 export const SERVE = [process.execPath, CLI, "serve"] as const;
 export const DEMO_MODEL = `${ROOT}models/demo.gguf`;
 

@@ -1,31 +1,19 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { HeldSteps } from "../api/held-steps.ts";
+import { runCli } from "../api/run-cli.ts";
 import { TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
 import { bytesOf, openFileStores } from "../unit/files/files-rig.ts";
 import { chatLine, freshDataDir, ids, jsonl, reaches, results, submit } from "./batch-rig.ts";
-
-const CLI = fileURLToPath(new URL("../../dist/server/cli.js", import.meta.url));
 
 async function serve(dataDir: string, env: Record<string, string> = {}): Promise<TestServer> {
   const server = new TestServer(["--data-dir", dataDir, "--sequences", "8"], env);
   onTestFinished(() => server.stop());
   await server.says("Ready");
   return server;
-}
-
-async function run(...args: string[]): Promise<{ code: number | null; output: string }> {
-  const child: ChildProcess = spawn(process.execPath, [CLI, ...args], { stdio: ["ignore", "pipe", "pipe"] });
-  let output = "";
-  for (const stream of [child.stdout!, child.stderr!]) stream.on("data", (chunk: Buffer) => (output += String(chunk)));
-  const [code] = await once(child, "close");
-  return { code, output };
 }
 
 /** Lines of 20 tokens each: after MIDDLE steps with at most 8 sequences some lines have ended, most have not. */
@@ -56,12 +44,12 @@ test("a batch restored from a backup resumes without lost or repeated lines", as
   const completed = async () => (await server.client.batches.retrieve(id)).request_counts!.completed;
   await until("some lines to have ended", async () => (await completed()) > 0);
 
-  expect(await run("backup", backup, "--data-dir", dataDir)).toMatchObject({ code: 0 });
+  expect(await runCli("backup", backup, "--data-dir", dataDir)).toMatchObject({ code: 0 });
   expect(await completed()).toBeLessThan(LINES.length);
-  const refused = await run("restore", backup, "--data-dir", dataDir, "--force");
+  const refused = await runCli("restore", backup, "--data-dir", dataDir, "--force");
   expect(refused).toMatchObject({ code: 1, output: expect.stringMatching(/^error: Another Nightshift server uses/) });
 
-  const restoring = await run("restore", backup, "--data-dir", restored);
+  const restoring = await runCli("restore", backup, "--data-dir", restored);
   expect(restoring).toMatchObject({ code: 0, output: expect.stringMatching(/^Restored .* 3 files/) });
   const db = new Database(join(restored, "nightshift.db"), { readonly: true });
   const done = db.prepare("SELECT count(*) FROM lines WHERE batch_id = ? AND state = 'done'").pluck().get(id) as number;
@@ -95,10 +83,10 @@ test("backup and restore list a damaged file, exit with 2 and restore the rest",
   writeFileSync(join(stores.dataDir, "files", damaged.id), "dAmaged");
   const [backup, restored] = [join(freshDataDir(), "backup"), freshDataDir()];
 
-  const backingUp = await run("backup", backup, "--data-dir", stores.dataDir);
+  const backingUp = await runCli("backup", backup, "--data-dir", stores.dataDir);
   expect(backingUp).toMatchObject({ code: 2, output: expect.stringContaining(`Error: damaged in ${stores.dataDir}`) });
   expect(backingUp.output).toContain(damaged.id);
-  const restoring = await run("restore", backup, "--data-dir", restored);
+  const restoring = await runCli("restore", backup, "--data-dir", restored);
   expect(restoring).toMatchObject({ code: 2, output: expect.stringContaining(damaged.id) });
   expect(readdirSync(join(restored, "files"))).toEqual([kept.id]);
 });

@@ -1,5 +1,6 @@
 import { statfs } from "node:fs/promises";
 import { ApiError, unavailable } from "../openapi/api-error.ts";
+import type { Refusal, StorageBounds } from "../store/types/storage.ts";
 
 /** Bytes between two checks of the free space by one writer. */
 export const BYTES_BETWEEN_CHECKS = 8 * 1024 * 1024;
@@ -36,6 +37,11 @@ function diskFull(): ApiError {
   return new ApiError("insufficient_storage", message);
 }
 
+/** Error: a file does not fit into its owner's storage. */
+export function fileRefused(refusal: Refusal, { quotaBytes, maxFiles }: StorageBounds): ApiError {
+  return refusal === "over_quota" ? overQuota(quotaBytes ?? 0) : tooManyFiles(maxFiles);
+}
+
 /** Error: the owner's storage quota is used up. */
 export function overQuota(quotaBytes: number): ApiError {
   const message = `Your files and stored answers would exceed your storage quota of ${quotaBytes} bytes. Delete some, or let them expire.`;
@@ -43,7 +49,7 @@ export function overQuota(quotaBytes: number): ApiError {
 }
 
 /** Error: the owner's file limit is reached. */
-export function tooManyFiles(maxFiles: number): ApiError {
+function tooManyFiles(maxFiles: number): ApiError {
   const message = `You have reached your limit of ${maxFiles} files. Delete some, or let them expire.`;
   return new ApiError("storage_quota_exceeded", message);
 }

@@ -14,7 +14,7 @@ import type { FileRow } from "../store/tables/files.ts";
 import type { Page } from "../store/types/cursor-page.ts";
 import { MIN_STORED_BYTES } from "../store/types/storage.ts";
 import { mayBeCommitted } from "../store/types/store-error.ts";
-import { DiskSpace, type FreeBytes, overQuota, tooManyFiles, writeFailure } from "./disk-space.ts";
+import { DiskSpace, type FreeBytes, fileRefused, overQuota, writeFailure } from "./disk-space.ts";
 import { sync } from "./fsync.ts";
 import { type ByteLimit, Inbox, type Incoming } from "./incoming.ts";
 import { checkForPurpose, defaultLifetime } from "./purpose-rules.ts";
@@ -128,25 +128,31 @@ export class FileStore {
 
   /** Adds received bytes as a file. Throws 400, 413 or 507, and discards them then. */
   async add(incoming: Incoming, meta: FileMeta): Promise<FileRow> {
+    const row = await this.stage(incoming, meta);
+    const quotaBytes = this.quota(meta.storageBytes ?? null);
+    const { store, maxFiles } = this.#deps;
+    try {
+      const outcome = await store.files.insert({ row, keyId: meta.keyId ?? null, quotaBytes, maxFiles });
+      if (outcome === "erased") throw ownerErased();
+      if (outcome !== "inserted") throw fileRefused(outcome, { quotaBytes, maxFiles });
+    } catch (error) {
+      if (!mayBeCommitted(error)) await this.withdraw(row);
+      throw error;
+    }
+    return row;
+  }
+
+  /**
+   * Checks bytes for their purpose, and places them: see `place`. Throws 400, 413 or 507, and discards them then.
+   */
+  async stage(incoming: Incoming, meta: FileMeta): Promise<FileRow> {
     try {
       checkForPurpose(meta.purpose, meta.filename, incoming.bytes);
     } catch (error) {
       await this.discard(incoming);
       throw error;
     }
-    const row = await this.place(incoming, meta);
-    const quotaBytes = this.quota(meta.storageBytes ?? null);
-    const { store, maxFiles } = this.#deps;
-    try {
-      const outcome = await store.files.insert({ row, keyId: meta.keyId ?? null, quotaBytes, maxFiles });
-      if (outcome === "erased") throw ownerErased();
-      if (outcome === "over_quota") throw overQuota(quotaBytes ?? 0);
-      if (outcome === "too_many") throw tooManyFiles(maxFiles);
-    } catch (error) {
-      if (!mayBeCommitted(error)) await this.withdraw(row);
-      throw error;
-    }
-    return row;
+    return this.place(incoming, meta);
   }
 
   /**

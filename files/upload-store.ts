@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 import type { FileRow } from "../store/tables/files.ts";
 import type { EndedUpload, PartRow, UploadRow } from "../store/tables/uploads.ts";
 import { mayBeCommitted } from "../store/types/store-error.ts";
-import { overQuota, tooManyFiles, tooManyUploads, writeFailure } from "./disk-space.ts";
+import { fileRefused, overQuota, tooManyUploads, writeFailure } from "./disk-space.ts";
 import type { FileStore } from "./file-store.ts";
 import type { Incoming } from "./incoming.ts";
 import { checkForPurpose, MAX_PART_BYTES, MAX_UPLOAD_BYTES, tooLarge } from "./purpose-rules.ts";
@@ -232,7 +232,7 @@ export class UploadStore {
     try {
       const { maxFiles } = files;
       const ended = await this.#deps.store.uploads.complete({ owner, id, file, maxFiles });
-      if (ended === "too_many") throw tooManyFiles(maxFiles);
+      if (ended === "too_many") throw fileRefused(ended, { quotaBytes: null, maxFiles });
       if (ended === "not_pending") throw notPending(await this.get(owner, id));
       if (ended === "erased") throw noSuchUpload(id);
       await this.#parts.remove(ended.partIds);

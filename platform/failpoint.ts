@@ -20,7 +20,7 @@ export type Failpoint =
   | "finalize.before-commit"
   | "finalize.after-commit"
   | "cleanup.half"
-  | "job.input"
+  | "batch.input"
   | "response.answered"
   | "file.unlink"
   | "erase.begun"

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { fileRefused } from "../../files/disk-space.ts";
 import { type Caller, storedKeyId } from "../../ledger/key.ts";
 import { ApiError, invalidRequest } from "../../openapi/api-error.ts";
 import { validate } from "../../openapi/generation/validate.ts";
@@ -8,6 +9,7 @@ import { type Clock, epochSeconds } from "../../platform/clock.ts";
 import { isObjectId, objectId } from "../../platform/object-id.ts";
 import type { Store } from "../../store/store.ts";
 import type { Keeping } from "../../store/tables/answers/responses.ts";
+import type { NewFile } from "../../store/tables/files.ts";
 import type { NewResponse } from "../../store/types/answer-rows.ts";
 import type { NewBatch } from "../../store/types/batch-row.ts";
 import type { BatchRunner } from "../run/batch-runner.ts";
@@ -43,6 +45,14 @@ export interface MarkedQuery {
   before: string | null;
 }
 
+/** Rows that are created with a batch, in one transaction. */
+export interface CreatedWith {
+  /** Its input file, which is on disk. */
+  input?: NewFile | null;
+  /** The background response that it runs. */
+  response?: NewResponse | null;
+}
+
 /** Characters of an Idempotency-Key. */
 const MAX_KEY = 255;
 
@@ -72,14 +82,14 @@ export class Batches {
   }
 
   /**
-   * For an idempotency key that the owner has used before with the same request, the batch that was created then. A batch
-   * that runs a background response is created with it, or throws ResponseNotKept.
+   * For an idempotency key that the owner has used before with the same request, the batch that was created then. Throws
+   * ResponseNotKept where its background response is refused, and 507 where its input file is.
    */
   async create(
     caller: Caller,
     body: unknown,
     idempotencyKey: string | null,
-    response: NewResponse | null = null,
+    { input = null, response = null }: CreatedWith = {},
   ): Promise<Batch> {
     const request = checked(body);
     if (idempotencyKey !== null && (idempotencyKey === "" || idempotencyKey.length > MAX_KEY)) {
@@ -103,7 +113,7 @@ export class Batches {
       createdAt: now,
       expiresAt,
       // A batch that was created before is returned again, also where no further batch is allowed.
-      estimatedTokens: replays ? 0 : await quota.check(caller, request, expiresAt),
+      estimatedTokens: replays ? 0 : await quota.check(caller, request, expiresAt, input?.row ?? null),
     };
     const idempotency = idempotencyKey === null ? null : { key: idempotencyKey, requestSha256: fingerprintOf(request) };
     const creation = await store.batches.create({
@@ -112,9 +122,11 @@ export class Batches {
       maxOpen,
       maxTokens: key?.limits.enqueuedTokens ?? null,
       storedKeyId: storedKeyId(key),
+      input,
       response,
     });
     if (creation.outcome === "not_kept") throw new ResponseNotKept(creation.keeping);
+    if (creation.outcome === "file_refused") throw fileRefused(creation.refusal, input!);
     if (creation.outcome === "erased") throw ownerErased();
     if (creation.outcome === "conflict") throw keyConflict();
     if (creation.outcome === "too_many") throw tooManyOpen(maxOpen);

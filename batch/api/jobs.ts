@@ -1,19 +1,19 @@
 import { readFile } from "node:fs/promises";
 import type { FileStore } from "../../files/file-store.ts";
-import { type Caller, storedKeyId } from "../../ledger/key.ts";
+import type { Caller } from "../../ledger/key.ts";
 import { ApiError } from "../../openapi/api-error.ts";
 import { jsonBytes } from "../../openapi/json/json-pieces.ts";
-import { type Batch, type BatchEndpoint, COMPLETION_WINDOW } from "../../openapi/resources/batches.ts";
+import type { Batch, BatchEndpoint } from "../../openapi/resources/batches.ts";
 import type { Job } from "../../openapi/resources/jobs.ts";
-import { failpoint } from "../../platform/failpoint.ts";
 import type { NewResponse } from "../../store/types/answer-rows.ts";
 import type { Batches } from "./batches.ts";
 import { jobResult, type ResultLine } from "./job-result.ts";
 import { lineParts } from "./line-parts.ts";
+import { createWithInput, type WrittenInputDeps } from "./written-input.ts";
 
 export interface JobsDeps {
-  batches: Pick<Batches, "create" | "get" | "cancel">;
-  files: Pick<FileStore, "write" | "add" | "get" | "remove" | "pathOf">;
+  batches: WrittenInputDeps["batches"] & Pick<Batches, "get" | "cancel">;
+  files: WrittenInputDeps["files"] & Pick<FileStore, "get" | "remove" | "pathOf">;
   /** Bytes of a batch line at most. */
   maxLineBytes: number;
 }
@@ -48,32 +48,18 @@ export class Jobs {
     body: unknown,
     response: NewResponse | null = null,
   ): Promise<Job | null> {
-    const { files, batches, maxLineBytes } = this.#deps;
     const line = await jsonBytes({ custom_id: "job", method: "POST", url: endpoint, body });
     // With the line break.
-    if (line.byteLength + 1 > maxLineBytes) return null;
-    const incoming = await files.write(lineParts(line), { reserve: true });
-    const { owner, key } = caller;
-    const storageBytes = key?.limits.storageBytes ?? null;
-    const keyId = storedKeyId(key);
-    const terms = { expiresAfter: KEPT_SECONDS, storageBytes, keyId };
-    const meta = { owner, purpose: "batch", filename: "job.jsonl", ...terms } as const;
-    const input = await files.add(incoming, meta);
-    failpoint("job.input");
-    const request = {
-      input_file_id: input.id,
+    if (line.byteLength + 1 > this.#deps.maxLineBytes) return null;
+    const batch = await createWithInput(this.#deps, caller, {
+      lines: lineParts(line),
+      filename: "job.jsonl",
       endpoint,
-      completion_window: COMPLETION_WINDOW,
       metadata: { [MARK]: "1" },
-      output_expires_after: { anchor: "created_at", seconds: KEPT_SECONDS },
-    };
-    try {
-      return jobOf(await batches.create(caller, request, null, response));
-    } catch (error) {
-      // A file that is not removed here expires.
-      await files.remove(owner, input.id).catch(() => {});
-      throw error;
-    }
+      keptSeconds: KEPT_SECONDS,
+      response,
+    });
+    return jobOf(batch);
   }
 
   /** Throws 404, also for another owner's job; 410 when its result was deleted, or it was cancelled before it ran. */

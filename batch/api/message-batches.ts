@@ -1,5 +1,5 @@
 import type { FileStore } from "../../files/file-store.ts";
-import { type Caller, storedKeyId } from "../../ledger/key.ts";
+import type { Caller } from "../../ledger/key.ts";
 import {
   type MessageBatch,
   type MessageBatchRequest,
@@ -10,15 +10,16 @@ import { type AnthropicPage, type AnthropicPageQuery, anthropicPage } from "../.
 import { ApiError, invalidRequest } from "../../openapi/api-error.ts";
 import { validate } from "../../openapi/generation/validate.ts";
 import { jsonBytes } from "../../openapi/json/json-pieces.ts";
-import { type Batch, COMPLETION_WINDOW } from "../../openapi/resources/batches.ts";
+import type { Batch } from "../../openapi/resources/batches.ts";
 import { type Clock, epochSeconds } from "../../platform/clock.ts";
 import type { Batches } from "./batches.ts";
 import { lineParts } from "./line-parts.ts";
 import { countUnrun, messageResults } from "./message-results.ts";
+import { createWithInput, type WrittenInputDeps } from "./written-input.ts";
 
 export interface MessageBatchesDeps {
-  batches: Pick<Batches, "create" | "get" | "cancel" | "marked">;
-  files: Pick<FileStore, "write" | "add" | "get" | "remove" | "pathOf">;
+  batches: WrittenInputDeps["batches"] & Pick<Batches, "get" | "cancel" | "marked">;
+  files: WrittenInputDeps["files"] & Pick<FileStore, "get" | "remove" | "pathOf">;
   /** Bytes of a batch line at most. */
   maxLineBytes: number;
   clock: Clock;
@@ -46,28 +47,15 @@ export class MessageBatches {
    * @param serves whether the caller may use a model of this name
    */
   async create(caller: Caller, body: unknown, serves: (name: string) => boolean): Promise<MessageBatch> {
-    const { files, batches } = this.#deps;
     const { requests } = validate(messageBatchRequest, body);
-    const model = modelOf(requests, serves);
-    const incoming = await files.write(this.#lines(requests, model), { reserve: true });
-    const { owner, key } = caller;
-    const terms = { storageBytes: key?.limits.storageBytes ?? null, keyId: storedKeyId(key) };
-    const meta = { owner, purpose: "batch", filename: "requests.jsonl", expiresAfter: KEPT_SECONDS, ...terms } as const;
-    const input = await files.add(incoming, meta);
-    const request = {
-      input_file_id: input.id,
+    const batch = await createWithInput(this.#deps, caller, {
+      lines: this.#lines(requests, modelOf(requests, serves)),
+      filename: "requests.jsonl",
       endpoint: "/v1/messages",
-      completion_window: COMPLETION_WINDOW,
       metadata: { [MARK]: String(requests.length) },
-      output_expires_after: { anchor: "created_at", seconds: KEPT_SECONDS },
-    };
-    try {
-      return await this.#object(owner, await batches.create(caller, request, null));
-    } catch (error) {
-      // A file that is not removed here expires.
-      await files.remove(owner, input.id).catch(() => {});
-      throw error;
-    }
+      keptSeconds: KEPT_SECONDS,
+    });
+    return this.#object(caller.owner, batch);
   }
 
   /** Throws 404, also for another owner's batch. */

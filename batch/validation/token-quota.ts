@@ -11,6 +11,7 @@ import type { BatchError, BatchRequest } from "../../openapi/resources/batches.t
 import type { Clock } from "../../platform/clock.ts";
 import { dayOf } from "../../platform/utc-day.ts";
 import type { Store } from "../../store/store.ts";
+import type { FileRow } from "../../store/tables/files.ts";
 import type { BatchRow } from "../../store/types/batch-row.ts";
 import { bodyCheck } from "./body-check.ts";
 import type { ModelBounds } from "./model-bounds.ts";
@@ -44,14 +45,23 @@ export class TokenQuota {
     this.#deps = deps;
   }
 
-  /** Estimates the tokens of a batch before it is created; 0 where nothing bounds them. Throws 429 insufficient_quota. */
-  async check({ owner, key }: Caller, request: BatchRequest, expiresAt: number): Promise<number> {
+  /**
+   * Estimates the tokens of a batch before it is created; 0 where nothing bounds them. Throws 429 insufficient_quota.
+   *
+   * @param input the row of its file, if it is created with the batch
+   */
+  async check(
+    { owner, key }: Caller,
+    request: BatchRequest,
+    expiresAt: number,
+    input: FileRow | null,
+  ): Promise<number> {
     const { store, clock } = this.#deps;
     const statuses = await store.budgets.statuses({ owner, keyId: key?.id ?? null, day: dayOf(clock.epochMs()) });
     if (statuses.length === 0 && (key?.limits.enqueuedTokens ?? null) === null) return 0;
     const lastDay = dayOf(expiresAt * 1000);
     const available = availableUntil(statuses, lastDay);
-    const seen = await this.#preview(owner, request);
+    const seen = await this.#preview(owner, request, input);
     if (seen === null) return 0;
     // A batch that costs nothing is never refused, also on a budget of 0.
     const nano = this.#cost(seen.model, seen);
@@ -79,9 +89,13 @@ export class TokenQuota {
     return batchError("token_limit_exceeded", tokensText(limit, before, expected.estimatedTokens));
   }
 
-  async #preview(owner: string, { input_file_id: id, endpoint }: BatchRequest): Promise<Preview | null> {
+  async #preview(
+    owner: string,
+    { input_file_id: id, endpoint }: BatchRequest,
+    input: FileRow | null,
+  ): Promise<Preview | null> {
     const { store, files, limits, models, names, bounds, usualAnswer } = this.#deps;
-    const file = await store.files.get({ owner, id });
+    const file = input ?? (await store.files.get({ owner, id }));
     // Validation reports the error of the file.
     if (file === null) return null;
     const named = (name: string) => modelNamed(names, models(), name);

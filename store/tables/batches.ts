@@ -1,28 +1,11 @@
 import type { Database } from "better-sqlite3";
 import type { BatchStatus } from "../../openapi/resources/batches.ts";
-import type { NewResponse } from "../types/answer-rows.ts";
-import { BATCH, type BatchRow, NEW_BATCH, type NewBatch } from "../types/batch-row.ts";
+import { BATCH, type BatchRow } from "../types/batch-row.ts";
 import { type Page, page } from "../types/cursor-page.ts";
-import { erasedKeyOf } from "../types/erased-key.ts";
-import { type Keeping, responseKeeping } from "./answers/responses.ts";
 import { type Unanswered, unansweredEnd } from "./background.ts";
+import { batchCreation, enqueuedTokensOf, OPEN } from "./batch-creation.ts";
 import { type FileRow, fileInsertion } from "./files.ts";
 import { eventInsertion, type NewEvent } from "./outbox.ts";
-
-/**
- * Result of `create`. "conflict": the Idempotency-Key was used with another request. "too_many": the owner has
- * `maxOpen` open batches. "too_many_tokens": with this batch, the open batches of its key would exceed its enqueued
- * tokens.
- */
-export type Creation =
-  | { outcome: "created" | "replayed"; batch: BatchRow }
-  | { outcome: "conflict" }
-  | { outcome: "too_many" }
-  /** The owner of the request's key was erased. */
-  | { outcome: "erased" }
-  | { outcome: "too_many_tokens"; enqueuedTokens: number }
-  /** The response that the batch was to run was refused. */
-  | { outcome: "not_kept"; keeping: Exclude<Keeping, "kept"> };
 
 /** "terminal": completed, failed or expired; "unchanged": already cancelling or cancelled. */
 export type Cancellation =
@@ -40,11 +23,6 @@ export interface BatchBacklog {
   tokens: number;
 }
 
-/**
- * Open batches. In a condition beside it, `+` before the column keeps the planner on the index of open batches, as
- * terminal batches accumulate.
- */
-const OPEN = "status IN ('validating', 'in_progress', 'finalizing', 'cancelling')";
 const UNFINISHED = `EXISTS (SELECT 1 FROM lines WHERE batch_id = @id AND state = 'pending')
   OR EXISTS (SELECT 1 FROM lines WHERE batch_id = @id AND state = 'running')`;
 
@@ -58,14 +36,8 @@ interface MarkedArgs {
 
 export function batches(db: Database) {
   const insertFile = fileInsertion(db);
-  const isErased = erasedKeyOf(db);
   const insertEvents = eventInsertion(db);
-  const keep = responseKeeping(db);
   const endResponse = unansweredEnd(db);
-  const insert = db.prepare<NewBatch, BatchRow>(
-    `INSERT INTO batches (${NEW_BATCH.names}, status) VALUES (${NEW_BATCH.values}, 'validating')
-     RETURNING ${BATCH.select}`,
-  );
   const get = db.prepare<{ owner: string; id: string }, BatchRow>(
     `SELECT ${BATCH.select} FROM batches WHERE id = @id AND owner = @owner`,
   );
@@ -82,14 +54,6 @@ export function batches(db: Database) {
      ORDER BY seq LIMIT @limit`,
   );
   const open = db.prepare<[], BatchRow>(`SELECT ${BATCH.select} FROM batches WHERE ${OPEN} ORDER BY seq`);
-  const openOf = db.prepare<{ owner: string }, { count: number }>(
-    `SELECT count(*) AS count FROM batches WHERE +owner = @owner AND ${OPEN}`,
-  );
-  const enqueued = db.prepare<{ keyId: string; except: string }, { tokens: number }>(
-    `SELECT coalesce(sum(max(0, estimated_tokens - settled_tokens)), 0) AS tokens FROM batches
-     WHERE +key_id = @keyId AND id <> @except AND ${OPEN}`,
-  );
-  const enqueuedTokens = (keyId: string, except: string) => enqueued.get({ keyId, except })?.tokens ?? 0;
   const openOfKey = db.prepare<{ keyId: string }, { id: string; owner: string }>(
     `SELECT id, owner FROM batches WHERE +key_id = @keyId AND ${OPEN} ORDER BY seq`,
   );
@@ -101,18 +65,8 @@ export function batches(db: Database) {
        total - completed - failed AS lines, max(0, estimated_tokens - settled_tokens) AS tokens
      FROM batches WHERE ${OPEN} AND status = 'in_progress' ORDER BY expires_at, seq`,
   );
-  const keyed = db.prepare<{ owner: string; key: string }, { requestSha256: string; batchId: string }>(
-    `SELECT request_sha256 AS requestSha256, batch_id AS batchId FROM idempotency WHERE owner = @owner AND key = @key`,
-  );
-  const remember = db.prepare<{
-    owner: string;
-    key: string;
-    requestSha256: string;
-    batchId: string;
-    createdAt: number;
-  }>(
-    `INSERT INTO idempotency (owner, key, request_sha256, batch_id, created_at)
-     VALUES (@owner, @key, @requestSha256, @batchId, @createdAt)`,
+  const keyed = db.prepare<{ owner: string; key: string }, { used: number }>(
+    "SELECT 1 AS used FROM idempotency WHERE owner = @owner AND key = @key",
   );
   const forget = db.prepare<{ before: number; limit: number }>(
     `DELETE FROM idempotency WHERE (owner, key) IN
@@ -192,49 +146,14 @@ export function batches(db: Database) {
       /** Number of batches by status, without zeros. */
       counts: () => counts.all(),
       /** Estimated tokens of the remaining lines in a key's open batches, without the batch `except`. */
-      enqueuedTokens: (args: { keyId: string; except: string }): number => enqueuedTokens(args.keyId, args.except),
+      enqueuedTokens: enqueuedTokensOf(db),
       /** Batches in progress, the nearest deadline first. */
       backlog: (): BatchBacklog[] => backlog.all(),
       /** Terminal batches that still have line rows, for the clean-up after a restart. */
       leftovers: (args: { limit: number }): string[] => leftovers.all(args).map(({ id }) => id),
     },
     writes: {
-      /** Inserts a batch, or returns the one that this owner created with the same Idempotency-Key. */
-      create(args: {
-        batch: NewBatch;
-        idempotency: { key: string; requestSha256: string } | null;
-        /** Null is no bound. */
-        maxOpen: number | null;
-        /** Most enqueued tokens of the batch's key; null is no bound. */
-        maxTokens?: number | null;
-        /** The stored API key of the request. */
-        storedKeyId?: string | null;
-        /** The background response that the batch runs. */
-        response?: NewResponse | null;
-      }): Creation {
-        const { batch, idempotency, maxOpen, maxTokens = null, storedKeyId = null, response = null } = args;
-        if (isErased(storedKeyId)) return { outcome: "erased" };
-        const { owner, keyId, createdAt, estimatedTokens } = batch;
-        if (idempotency !== null) {
-          const used = keyed.get({ owner, key: idempotency.key });
-          if (used !== undefined) {
-            const made = get.get({ owner, id: used.batchId });
-            if (made === undefined || used.requestSha256 !== idempotency.requestSha256) return { outcome: "conflict" };
-            return { outcome: "replayed", batch: made };
-          }
-        }
-        if (maxOpen !== null && (openOf.get({ owner })?.count ?? 0) >= maxOpen) return { outcome: "too_many" };
-        if (maxTokens !== null && keyId !== null) {
-          const before = enqueuedTokens(keyId, batch.id);
-          if (before + estimatedTokens > maxTokens) return { outcome: "too_many_tokens", enqueuedTokens: before };
-        }
-        const keeping = response === null ? "kept" : keep(response);
-        if (keeping !== "kept") return { outcome: "not_kept", keeping };
-        if (idempotency !== null) remember.run({ ...idempotency, owner, batchId: batch.id, createdAt });
-        const row = insert.get(batch);
-        if (row === undefined) throw new Error("INSERT … RETURNING gave no row");
-        return { outcome: "created", batch: row };
-      },
+      create: batchCreation(db),
       /** Removes Idempotency-Keys older than `before` (Unix seconds). Returns how many. */
       forgetKeys: (args: { before: number; limit: number }): number => forget.run(args).changes,
       /**

@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import { columns } from "../types/columns.ts";
 import { type Page, page } from "../types/cursor-page.ts";
 import { erasedKeyOf } from "../types/erased-key.ts";
-import { MIN_STORED_BYTES, type StorageBounds, storageOf } from "../types/storage.ts";
+import { MIN_STORED_BYTES, type Refusal, type StorageBounds, storageOf } from "../types/storage.ts";
 
 export interface FileRow {
   id: string;
@@ -28,6 +28,22 @@ export function fileInsertion(db: Database): (row: FileRow) => void {
   return (row) => void insert.run(row);
 }
 
+/** A file that is durable on disk, and the bounds of its owner's storage. */
+export interface NewFile extends StorageBounds {
+  row: FileRow;
+}
+
+/** The reason why a further file does not fit into its owner's storage; null where it does. */
+export function fileRefusal(db: Database): (file: NewFile) => Refusal | null {
+  const storage = storageOf(db);
+  return ({ row, quotaBytes, maxFiles }) => {
+    const stored = storage(row.owner);
+    if (stored.files >= maxFiles) return "too_many";
+    const bytes = stored.bytes + Math.max(row.bytes, MIN_STORED_BYTES);
+    return quotaBytes !== null && bytes > quotaBytes ? "over_quota" : null;
+  };
+}
+
 /** Results from which a file was written. */
 const COPIED_RESULTS = `SELECT id, kind FROM (
     SELECT id, 'output' AS kind FROM batches WHERE output_file_id = @id
@@ -49,6 +65,7 @@ export function fileRemoval(db: Database): (id: string) => void {
 export function files(db: Database) {
   const insertRow = fileInsertion(db);
   const storage = storageOf(db);
+  const refused = fileRefusal(db);
   const isErased = erasedKeyOf(db);
   const removeWithResults = fileRemoval(db);
   const get = db.prepare<{ owner: string; id: string }, FileRow>(
@@ -115,16 +132,11 @@ export function files(db: Database) {
     },
     writes: {
       /** Inserts the row of a file that is durable on disk. "erased": the owner of the request's key was erased. */
-      insert(
-        args: { row: FileRow; keyId?: string | null } & StorageBounds,
-      ): "inserted" | "over_quota" | "too_many" | "erased" {
-        const { row, keyId = null, quotaBytes, maxFiles } = args;
+      insert({ keyId = null, ...file }: NewFile & { keyId?: string | null }): "inserted" | Refusal | "erased" {
         if (isErased(keyId)) return "erased";
-        const stored = storage(row.owner);
-        if (stored.files >= maxFiles) return "too_many";
-        if (quotaBytes !== null && stored.bytes + Math.max(row.bytes, MIN_STORED_BYTES) > quotaBytes)
-          return "over_quota";
-        insertRow(row);
+        const refusal = refused(file);
+        if (refusal !== null) return refusal;
+        insertRow(file.row);
         return "inserted";
       },
       /** Removes a row; the caller removes the file on disk after "removed". "in_use": an open batch reads it. */

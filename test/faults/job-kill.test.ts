@@ -7,18 +7,17 @@ import { KilledServers } from "./killed-servers.ts";
 
 const FAILPOINTS = ["claim.after", "inference.after", "commit.after", "finalize.before-commit"];
 
-const servers = new KilledServers(["job.input", ...FAILPOINTS], ["--sequences", "1"], "Ready");
+const servers = new KilledServers(["batch.input", ...FAILPOINTS], ["--sequences", "1"], "Ready");
 
 test("kill -9 before the 202 of a job leaves no job", async () => {
   const doomed = await servers.running();
   await occupied(doomed);
-  await servers.arm("job.input");
+  await servers.arm("batch.input");
   const asked = postChat(doomed, { messages: [user("What is 7 + 8?")] }, "respond-async, wait=0");
   await expect(asked).rejects.toThrow();
-  const server = await servers.next("job.input");
+  const server = await servers.next("batch.input");
   expect((await server.client.batches.list()).data).toEqual([]);
-  const files = (await server.client.files.list()).data;
-  expect(files.map(({ filename, expires_at }) => [filename, typeof expires_at])).toEqual([["job.jsonl", "number"]]);
+  expect((await server.client.files.list()).data).toEqual([]);
 });
 
 test.each(FAILPOINTS)("kill -9 of the server at %s: the job is answered and charged once", async (failpoint) => {

@@ -6,7 +6,7 @@ import { KilledServers } from "./killed-servers.ts";
 
 const FAILPOINTS = ["claim.after", "response.answered", "commit.before", "finalize.before-commit"];
 
-const servers = new KilledServers(["job.input", ...FAILPOINTS], [], "Ready");
+const servers = new KilledServers(["batch.input", ...FAILPOINTS], [], "Ready");
 const ASKED = { model: "demo", temperature: 0, background: true, input: "What is 7 + 8?" };
 
 function inStore<Result>(read: (db: Database.Database) => Result): Result {
@@ -20,9 +20,9 @@ function inStore<Result>(read: (db: Database.Database) => Result): Result {
 
 test("kill -9 before the answer to a background request leaves no response", async () => {
   const doomed = await servers.running();
-  await servers.arm("job.input");
+  await servers.arm("batch.input");
   await expect(doomed.client.responses.create(ASKED)).rejects.toThrow();
-  const server = await servers.next("job.input");
+  const server = await servers.next("batch.input");
   expect((await server.client.batches.list()).data).toEqual([]);
   expect(inStore((db) => db.prepare("SELECT count(*) FROM responses").pluck().get())).toBe(0);
 });

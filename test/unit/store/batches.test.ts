@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { KEPT_UPLOADS } from "../../../store/tables/uploads.ts";
+import type { NewResponse } from "../../../store/types/answer-rows.ts";
+import { newResponse } from "./answers/answer-rows.ts";
 import { memoryTables, runningBatch } from "./memory-tables.ts";
 import { FREE, fileRow, ledgerRow, newBatch, newEvent, newLines } from "./rows.ts";
 
@@ -21,6 +23,25 @@ test("create with a used Idempotency-Key returns its batch, or a conflict for an
   expect(batches.writes.create({ batch: newBatch("b4", { owner }), idempotency, maxOpen: null })).toMatchObject({
     outcome: "created",
   });
+});
+
+test("create with an input file adds both rows, or neither where storage refuses the file or the response", () => {
+  const { batches, files } = memoryTables();
+  const row = fileRow("f");
+  const create = (bounds: { quotaBytes: number | null; maxFiles: number }, response: NewResponse | null = null) => {
+    const batch = newBatch("b", { inputFileId: row.id });
+    return batches.writes.create({ batch, idempotency: null, maxOpen: null, input: { row, ...bounds }, response });
+  };
+  const rows = () => [files.reads.get({ owner: "local", id: "f" }), batches.reads.find({ id: "b" })];
+  const free = { quotaBytes: null, maxFiles: 1 };
+  const refused = { ...newResponse("r"), bounds: { quotaBytes: null, maxAnswers: 0 } };
+  expect(create({ quotaBytes: 4095, maxFiles: 1 })).toEqual({ outcome: "file_refused", refusal: "over_quota" });
+  expect(create({ quotaBytes: null, maxFiles: 0 })).toEqual({ outcome: "file_refused", refusal: "too_many" });
+  expect(create(free, refused)).toEqual({ outcome: "not_kept", keeping: "too_many" });
+  expect(rows()).toEqual([null, null]);
+  expect(files.reads.storage("local").files).toBe(0);
+  expect(create(free)).toMatchObject({ outcome: "created" });
+  expect(rows()).toMatchObject([{ id: "f" }, { id: "b", inputFileId: "f" }]);
 });
 
 test("lists are newest first and reject cursors that are unknown or another owner's", () => {

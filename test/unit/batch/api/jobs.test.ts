@@ -64,7 +64,8 @@ it("with a large body is written, hashed and stored in parts, each in a turn of 
       for await (const part of source) parts.push(part);
       return {} as never;
     },
-    add: async () => ({ id: "file-in" }) as never,
+    stage: async () => ({ id: "file-in" }) as never,
+    quota: () => null,
   };
   const batches = { create: async () => ENDED } as unknown as JobsDeps["batches"];
   const jobs = new Jobs({ batches, files: files as unknown as JobsDeps["files"], maxLineBytes: 10 * 1024 * 1024 });

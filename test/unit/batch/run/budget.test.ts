@@ -64,7 +64,7 @@ it("a batch of a free model is accepted on a budget of 0", async () => {
       bounds: () => rig.runner.bounds(),
       usualAnswer: () => 9,
       clock: rig.time,
-    }).check(CALLER, request, rig.time.epochMs() / 1000 + 86_400);
+    }).check(CALLER, request, rig.time.epochMs() / 1000 + 86_400, null);
   expect(await ask(0)).toBeGreaterThan(0);
   await expect(ask(1)).rejects.toMatchObject({ status: 429, code: "insufficient_quota" });
 });

@@ -20,6 +20,8 @@ const COUNTS = [
   ...(["total_duration", "load_duration", "prompt_eval_duration", "eval_duration"] as const),
   ...(["prompt_eval_count", "eval_count", "done_reason"] as const),
 ];
+/** By RFC 3339, in one form, so that later ones are greater. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /** Nanoseconds by which rounded durations may differ from their rounded sum. */
 const ROUNDING_NS = 2;
 
@@ -36,7 +38,7 @@ export function checkLines(body: string, schema: ZodType<Line>, model: string, c
   const said: Omit<StreamedLines, "last"> = { text: "", thinking: "", calls: [], logprobs: [] };
   let last: Line | null = null;
   let failed = false;
-  let begun: unknown = null;
+  let time = "";
   for (const text of texts) {
     rule(/^\{[^\r\n]*\}$/.test(text), "a line is one object", text);
     rule(last === null && !failed, "nothing follows the last line", text);
@@ -47,8 +49,9 @@ export function checkLines(body: string, schema: ZodType<Line>, model: string, c
       continue;
     }
     const line = exact(schema, value);
-    begun ??= line.created_at;
-    same([line.model, line.created_at], [model, begun], "every line has the model that was asked for, and one time");
+    same(line.model, model, "every line has the model that was asked for");
+    rule(TIME.test(line.created_at) && line.created_at >= time, "every line has its time", line);
+    time = line.created_at;
     if (line.done) last = checkLast(line);
     else take(line, said);
   }

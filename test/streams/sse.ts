@@ -19,7 +19,8 @@ export function eventsOf(body: string): NamedEvent[] {
     });
 }
 
-/** The events of a body that its client cut at any byte. */
+/** The whole events of a body that its client cut at any byte. */
 export function wholeEvents(body: string): NamedEvent[] {
-  return eventsOf(body.slice(0, body.lastIndexOf("\n\n") + 2));
+  const end = body.lastIndexOf("\n\n");
+  return end === -1 ? [] : eventsOf(body.slice(0, end + 2));
 }

@@ -25,6 +25,7 @@ test.each<[string, string, () => string]>([
   ["arguments are a string", "a value has its schema", () => body.replace('{"city":"Rome"}', '"{}"')],
   ["a message has no content", "a value has its schema", () => body.replace(',"content":""', "")],
   ["the model is another", "the model that was asked for", () => body.replace('"model":"demo"', '"model":"other"')],
+  ["a time is earlier", "every line has its time", () => body.replace(/(.*"created_at":")2/s, "$11")],
   ["all calls have one index", "calls are numbered", () => body.replace('"index":1', '"index":0')],
   ["the last one is missing", "a line that is done", () => body.slice(0, body.lastIndexOf("\n", body.length - 2) + 1)],
   ["a count is missing", "the last line has all counts", () => body.replace(/,"eval_count":\d+/, "")],

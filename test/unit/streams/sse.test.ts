@@ -7,6 +7,7 @@ test("events are read with and without names, and comments are none", () => {
     { name: null, data: "1" },
   ]);
   expect(wholeEvents("data: 1\n\ndata: 2")).toEqual([{ name: null, data: "1" }]);
+  expect(wholeEvents("d")).toEqual([]);
 });
 
 test.each(["data: 1\n", "data: 1\ndata: 2\n\n", "data: 1\r\n\n", "id: 1\ndata: 1\n\n"])("%j is refused", (body) => {

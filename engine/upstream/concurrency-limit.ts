@@ -143,6 +143,7 @@ export class ConcurrencyLimit {
     if (now < this.#settled || this.#inFlight === 0) return;
     this.#settled = now + (this.#roundTrips.quantile(0.5) ?? FIRST_ROUND_TRIP_MS);
     this.#limit = Math.max(LEAST_LIMIT, Math.floor(Math.min(this.#limit, this.#inFlight) * DECREASE));
-    this.#peak = this.#inFlight;
+    // The rest of what was too much shows nothing of the new limit.
+    this.#peak = 0;
   }
 }

@@ -177,6 +177,8 @@ export const DIALECTS: Readonly<Record<UpstreamKind, Dialect>> = {
           `{model="${id}"}`,
         ),
     },
+    chunk: { service_tier: "default", system_fingerprint: "fp_1" },
+    nullUsage: true,
     usageDetails: (cached, reasoning) => ({
       prompt_tokens_details: { cached_tokens: cached ?? 0 },
       completion_tokens_details: { reasoning_tokens: reasoning },

@@ -72,6 +72,7 @@ const TABLE: readonly [string, Failure, string, Partial<FailureContext>?][] = [
   ["SGLang streamed", event({ error: { message: "The request queue is full." }, code: 503 }), "busy"],
   ["SGLang streamed, words only", event(error("The request queue is full.")), "busy"],
   ["SGLang, displaced", event(error("The request is aborted by a higher priority request.", { code: 503 })), "busy"],
+  ["an event of the client's fault, with its words", event(error("'overloaded' is no tool", { code: 400 })), "client"],
   ["SGLang after content", event(error("The request is aborted.", { code: 503 })), "fault", { content: true }],
   ["TGI", response(429, { error: "Model is overloaded", error_type: "overloaded" }), "busy"],
   ["TGI within a stream", event({ error: "Model is overloaded", error_type: "overloaded" }), "busy"],

@@ -106,6 +106,9 @@ describe("Breaker", () => {
     first.end("failure");
     expect(breaker.retryInMs).toBe(20_000);
     run("success", true);
+    run("failure", true);
+    run("success", true);
+    expect(breaker.state).toBe("open");
     run("success", true);
     expect(breaker.state).toBe("closed");
   });

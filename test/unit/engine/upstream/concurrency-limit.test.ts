@@ -44,6 +44,31 @@ describe("ConcurrencyLimit", () => {
     expect(limit.limit).toBe(8);
   });
 
+  it("holds where the limit was reached before it changed, and not since", () => {
+    const { limit, fill, window } = setUp();
+    const clean = (times: number) => {
+      for (let i = 0; i < times; i++) limit.enter()!.end("clean");
+    };
+    window();
+    clean(50);
+    expect(limit.limit).toBe(9);
+    for (const [nth, place] of fill().entries()) place.end(nth === 0 ? "busy" : "other");
+    expect(limit.limit).toBe(4);
+    clean(50);
+    expect(limit.limit).toBe(4);
+  });
+
+  it("counts clean answers anew after a refusal", () => {
+    const { clock, limit, fill } = setUp();
+    clock.ms = 5000;
+    for (const [nth, place] of fill().entries()) place.end(nth === 0 ? "busy" : "other");
+    const four = fill();
+    for (const place of four.slice(0, 3)) place.end("clean");
+    limit.enter()!.end("busy");
+    four[3]!.end("clean");
+    expect(limit.limit).toBe(4);
+  });
+
   it("holds while requests wait at the replica", () => {
     const { limit, window, reports } = setUp();
     reports(1, { waiting: 1 });
@@ -83,6 +108,13 @@ describe("ConcurrencyLimit", () => {
     clock.ms += 1;
     for (const place of fill().slice(0, 5)) place.end("busy");
     expect(limit.limit).toBe(16);
+  });
+
+  it("halves from what is in flight where the limit was not reached", () => {
+    const { limit } = setUp(64);
+    const ten = Array.from({ length: 10 }, () => limit.enter()!);
+    ten[0]!.end("busy");
+    expect(limit.limit).toBe(5);
   });
 
   it("pauses for as long as a refusal asks", () => {

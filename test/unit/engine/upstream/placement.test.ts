@@ -49,6 +49,16 @@ describe("blocks of a prompt", () => {
     expect(remembered.matched(kept)).toBeGreaterThan(0);
     expect(remembered.matched(kept)).toBeLessThan(64);
   });
+
+  it("are remembered for longer where they come again", () => {
+    const remembered = new RememberedBlocks();
+    const kept = prefixBlocks("kept", text(64));
+    for (let i = 0; i < 2000; i++) {
+      if (i % 500 === 0) remembered.add(kept);
+      remembered.add(prefixBlocks(`other ${i}`, text(64)));
+    }
+    expect(remembered.matched(kept)).toBe(64);
+  });
 });
 
 describe("Placement", () => {

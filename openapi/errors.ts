@@ -75,6 +75,8 @@ const BAD_REQUEST = group(
     previous_response_not_found:
       "`previous_response_id` names no stored response of the owner: it is unknown, was deleted or was not stored.",
     conversation_locked: "Another response is being added to the conversation. Try again when it has ended.",
+    upstream_refused:
+      "The upstream that computes the model refuses the request as invalid, or does not support a part of it.",
     upload_not_pending: "The upload is completed, cancelled or expired.",
     invalid_url: "The URL is not valid.",
     malformed_request: "The request is not valid HTTP.",
@@ -87,6 +89,7 @@ const UNAVAILABLE = group(
     model_loading: "The model is loading, or not in memory.",
     engine_restarting: "The engine of the model is restarting.",
     engine_died: "The engine process ended while it had the request.",
+    upstream_unavailable: "No replica of the upstream that computes the model takes the request.",
     embeddings_unavailable: "llama.cpp could not allocate memory for embeddings.",
     server_is_overloaded:
       "`--queue-limit` requests wait, the predicted wait is too long, request bodies fill `--body-memory`, or 512 grammars " +
@@ -215,6 +218,10 @@ export const ERRORS = {
     { job_failed: "The engine died each time that the request of a job ran." },
   ),
   ...group({ status: 501 }, { not_implemented: "The operation of Ollama's API is not supported." }),
+  ...group(
+    { status: 502, retry: "at once" },
+    { upstream_failed: "The upstream that computes the model failed at the request, or its answer could not be read." },
+  ),
   ...UNAVAILABLE,
   ...group(
     { status: 503, retry: "later or no" },

@@ -19,8 +19,8 @@ import { Reload } from "./lifecycle/reload.ts";
 import { ServiceManager } from "./lifecycle/service-manager.ts";
 import { NPM_ECHO_MS, Shutdown } from "./lifecycle/shutdown.ts";
 import type { Hangup } from "./lifecycle/sighup.ts";
-import { watchMachine } from "./metrics/machine-metrics.ts";
-import { collectProcessMetrics } from "./metrics/process-metrics.ts";
+import { watchMachine } from "./metrics/machine/machine-metrics.ts";
+import { collectProcessMetrics } from "./metrics/machine/process-metrics.ts";
 import { loadedOf } from "./models/await-models.ts";
 import { keysAreOn, ollamaAccess } from "./options/rules.ts";
 import type { Options } from "./options/table.ts";
@@ -66,19 +66,20 @@ export async function serve(first: Options, reread: () => Promise<Options>, hang
   serviceManager.ready();
 
   await fetched;
-  const ready = await loadedOf(models.list());
+  const ready = await loadedOf(models.list().filter(({ remote }) => !remote));
   if (shutdown.begun) return;
+  const remote = models.list().flatMap(({ engine: { facts }, remote }) => (remote && facts !== null ? [facts] : []));
   if (ready === null) return shutdown.begin(1);
   const startMs = Math.round(performance.now());
-  log.info({ url: listening.url, models: ready.map(({ model }) => model), startMs }, "Ready");
+  log.info({ url: listening.url, models: [...ready, ...remote].map(({ model }) => model), startMs }, "Ready");
   const unloaded = models.list().flatMap(({ id, engine }) => (engine.state.name === "unloaded" ? [id] : []));
   const content = {
     url: listening.url,
     ollama: ollamaAccess(first) !== "off",
     version: version(),
-    models: ready,
+    models: [...ready, ...remote],
     onDemand: [...new Set([...unloaded, ...(folder?.names ?? [])])],
-    demo: first.model.length === 0,
+    demo: first.model.length === 0 && first.upstream.length === 0,
     keyVariable: keysAreOn(first) ? (first.adminKey === null ? "NIGHTSHIFT_API_KEY" : "NIGHTSHIFT_ADMIN_KEY") : null,
     startMs,
   };

@@ -18,7 +18,7 @@ export interface ModelBounds {
   /** False: a line with a suffix fails. */
   infill: boolean;
   /** Of its embeddings; null for a model that makes none. */
-  embedding: { width: number; context: number } | null;
+  embedding: { width: number | null; context: number } | null;
 }
 
 /**
@@ -54,7 +54,7 @@ export function checkEmbeddingBounds(body: EmbeddingsRequest, { vocabulary, embe
     const message = `This model reads at most ${embedding.context} tokens of one input, and one has ${tokens.length}.`;
     throw invalidRequest("context_length_exceeded", "input", message);
   }
-  if ((body.dimensions ?? 1) <= embedding.width) return;
+  if (embedding.width === null || (body.dimensions ?? 1) <= embedding.width) return;
   const message = `Invalid 'dimensions': this model's vectors have ${embedding.width} numbers.`;
   throw invalidRequest("invalid_value", "dimensions", message);
 }

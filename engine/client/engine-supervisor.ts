@@ -2,10 +2,10 @@ import type { ApiError } from "../../openapi/api-error.ts";
 import type { EngineState } from "../engine.ts";
 import type { EngineConfig } from "../protocol/config.ts";
 import type { FromEngine, ToEngine } from "../protocol/messages.ts";
+import { engineDied, refusalOf } from "../state-error.ts";
 import { EngineProcess } from "./engine-process.ts";
 import { advance, type Lifecycle, type LifecycleEvent, newLifecycle, retryAfter } from "./lifecycle.ts";
 import type { LocalEngineDeps } from "./local-engine-deps.ts";
-import { engineDied, refusalOf } from "./state-error.ts";
 import { logState } from "./state-log.ts";
 import { Watchdog } from "./watchdog.ts";
 

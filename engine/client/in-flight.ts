@@ -4,7 +4,7 @@ import type { EmbeddingRequest, PieceMessage } from "../protocol/embedding.ts";
 import type { FromEngine, ToEngine } from "../protocol/messages.ts";
 import type { EngineRequest } from "../protocol/request.ts";
 import type { StepMessage } from "../protocol/step.ts";
-import { apiErrorOf } from "./state-error.ts";
+import { apiErrorOf } from "../state-error.ts";
 
 /** A submitted request and the listener for its results. */
 export type Work =

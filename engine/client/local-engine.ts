@@ -14,15 +14,15 @@ import type { OnlineTier } from "../protocol/request.ts";
 import type { EngineStatus } from "../protocol/status.ts";
 import type { Backlog, Objectives } from "../protocol/step.ts";
 import type { TokenAnswer, TokenQuestion } from "../protocol/tokenize.ts";
+import { refusedHandle } from "../refused-handle.ts";
+import { refusalOf } from "../state-error.ts";
+import { Waiters } from "../waiters.ts";
 import { EngineSupervisor } from "./engine-supervisor.ts";
 import { InFlight, messageOf, type Work } from "./in-flight.ts";
 import { DEFAULT_DEPS, type LocalEngineDeps } from "./local-engine-deps.ts";
-import { refusedHandle } from "./refused-handle.ts";
-import { refusalOf } from "./state-error.ts";
 import { StatusQuery } from "./status-query.ts";
 import { TokenizeCalls } from "./tokenize-calls.ts";
 import { predictWaitMs } from "./wait-estimate.ts";
-import { Waiters } from "./waiters.ts";
 import { isLife } from "./watchdog.ts";
 
 /** Starts an engine process for one model and keeps it running; lifecycle.ts has the states. */

@@ -1,7 +1,7 @@
 import { type ApiError, unavailable } from "../../openapi/api-error.ts";
 import type { FromEngine, ToEngine } from "../protocol/messages.ts";
 import type { TokenAnswer, TokenQuestion } from "../protocol/tokenize.ts";
-import { apiErrorOf } from "./state-error.ts";
+import { apiErrorOf } from "../state-error.ts";
 
 /** Milliseconds until a question is given up: the longest text allowed is tokenized in seconds, unless many are queued. */
 const REPLY_TIMEOUT_MS = 60_000;

@@ -119,8 +119,8 @@ export type Pooling = (typeof POOLINGS)[number];
 
 export interface EmbeddingFacts {
   pooling: Pooling;
-  /** Numbers in a vector. */
-  width: number;
+  /** Numbers in a vector; null where that is not known. */
+  width: number | null;
   /** The longest input in tokens. */
   context: number;
 }
@@ -194,7 +194,6 @@ export const REQUEST_FEATURES = [
   "min_tokens, ignore_eos and stop_token_ids",
   "chat_template_kwargs",
   "a reasoning budget",
-  "truncation",
 ] as const;
 export type RequestFeature = (typeof REQUEST_FEATURES)[number];
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { refusalOf } from "../../engine/client/state-error.ts";
 import type { EngineState } from "../../engine/engine.ts";
 import type { OnlineTier } from "../../engine/protocol/request.ts";
+import { refusalOf } from "../../engine/state-error.ts";
 import { type Caller, mayUseModel, mayUseTier } from "../../ledger/key.ts";
 import { ApiError, unavailable } from "../../openapi/api-error.ts";
 import { checkTier } from "../auth/access-control.ts";

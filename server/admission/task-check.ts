@@ -52,7 +52,8 @@ export function checkInputs(
     const message = `Invalid '${named}': this model reads at most ${embedding.context} tokens of one input, and it has ${length}.`;
     throw invalidRequest("context_length_exceeded", "input", message);
   }
-  if (embedding === null || dimensions === null || dimensions <= embedding.width) return;
-  const message = `Invalid 'dimensions': this model's vectors have ${embedding.width} numbers.`;
+  const width = embedding?.width ?? null;
+  if (width === null || dimensions === null || dimensions <= width) return;
+  const message = `Invalid 'dimensions': this model's vectors have ${width} numbers.`;
   throw invalidRequest("invalid_value", "dimensions", message);
 }

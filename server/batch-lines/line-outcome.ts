@@ -57,6 +57,8 @@ export function timedOutLine(timeoutMs: number): Executed {
 /** The outcome of a line whose engine failed. */
 export function failedLine(error: ApiError, endpoint: InferencePath, version: string, withOthers: boolean): Executed {
   if (DEATHS.includes(error.code ?? "")) return { how: "engine_died", reason: error.message, withOthers };
+  // Another attempt may be lucky; a request that an upstream always fails at is given up in the end.
+  if (error.code === "upstream_failed") return { how: "fault", reason: error.message };
   return refusedLine(error, endpoint, version);
 }
 

@@ -1,3 +1,4 @@
+import type { Upstream } from "../../engine/upstream/upstream.ts";
 import { epochSeconds } from "../../platform/clock.ts";
 import { ModelLoads } from "../admission/model-load.ts";
 import type { Part } from "../lifecycle/parts.ts";
@@ -15,6 +16,7 @@ import { startModels } from "../models/start-models.ts";
 import { unservedNames } from "../options/unserved-names.ts";
 import type { AccountingParts } from "./accounting.ts";
 import type { Composition } from "./composition.ts";
+import { startUpstreams } from "./upstreams.ts";
 
 export interface ModelParts {
   models: ModelSet;
@@ -25,6 +27,7 @@ export interface ModelParts {
   servedFiles: ServedFiles;
   /** The models of the folder; null where they are not served. */
   folder: FolderModels | null;
+  upstreams: readonly Upstream[];
   /** Resolves when each download was tried once. */
   fetched: Promise<void>;
   closeEngines(): Promise<unknown>;
@@ -51,7 +54,7 @@ export async function startModelParts(composition: Composition, accounting: Acco
     stop: ({ models }) => closeAll(models.map(({ engine }) => engine)),
   });
   const ids = served.map(({ id }) => id);
-  const more = current.serveModelsDir === "on";
+  const more = current.serveModelsDir === "on" || current.upstream.length > 0;
   const models = new ModelSet(served, configuredNames(current, ids, more));
   const engines = served.map(({ engine }) => engine);
   models.added(({ engine }) => engines.push(engine));
@@ -65,15 +68,21 @@ export async function startModelParts(composition: Composition, accounting: Acco
     keepAliveMs: current.keepAlive === null ? null : current.keepAlive * 1000,
     now,
   });
-  models.added(({ engine }) => residency.add(engine));
+  models.added(({ engine, remote }) => {
+    if (!remote) residency.add(engine);
+  });
   const plan = (model: ResolvedModel) => shares.plan(model);
   const folderDeps = { folder: modelsFolder(current), models, files: servedFiles, plan, start, now, log };
   const created = () => epochSeconds(clock);
-  const folder = more ? await parts.start(folderPart(new FolderModels({ ...folderDeps, created }))) : null;
+  const folder =
+    current.serveModelsDir === "on"
+      ? await parts.start(folderPart(new FolderModels({ ...folderDeps, created })))
+      : null;
   if (folder !== null) models.searchBy(folder);
+  const upstreams = await startUpstreams(composition, models);
   for (const sentence of unservedNames(current, models.expected)) log.warn({}, sentence);
   const closeEngines = () => closeAll(engines);
-  return { models, residency, loads, utilization, servedFiles, folder, fetched, closeEngines };
+  return { models, residency, loads, utilization, servedFiles, folder, upstreams, fetched, closeEngines };
 }
 
 function folderPart(folder: FolderModels): Part<FolderModels> {

@@ -2,13 +2,14 @@ import { startLocalEngine } from "../../engine/client/local-engine.ts";
 import { measureModel } from "../../engine/client/measurement.ts";
 import type { EngineConfig } from "../../engine/protocol/config.ts";
 import { RESTART_POLICY } from "../../engine/restart-policy.ts";
-import { demoModelPath, version } from "../../platform/installation.ts";
+import { version } from "../../platform/installation.ts";
 import type { Log } from "../../platform/log.ts";
 import { startProgress } from "../models/download-progress.ts";
 import { MemoryMeasurement } from "../models/memory-measurement.ts";
 import { modelsFolder } from "../models/source/models-folder.ts";
 import { type ResolvedModel, resolveModels } from "../models/source/resolve.ts";
 import { readTemplateFiles } from "../models/source/template-files.ts";
+import { localModels } from "../models/start-models.ts";
 import type { Options } from "../options/table.ts";
 import { readMachine } from "./machine.ts";
 import { type DoctorReport, type ModelResult, makeReport } from "./report.ts";
@@ -19,7 +20,7 @@ import { type DoctorReport, type ModelResult, makeReport } from "./report.ts";
  */
 export async function examine(options: Options, log: Log): Promise<DoctorReport> {
   const machine = readMachine();
-  const models = await resolveModels(options.model.length > 0 ? options.model : [`demo=${demoModelPath}`], {
+  const models = await resolveModels(localModels(options), {
     folder: modelsFolder(options),
     env: process.env,
     offline: options.offline === "on",

@@ -8,7 +8,7 @@ import type { LedgerFaults, LedgerSink } from "../../ledger/usage-ledger.ts";
 import type { InferencePath } from "../../openapi/inference-path.ts";
 import type { LedgerRow } from "../../store/tables/ledger.ts";
 import { EngineMeter, type EngineSeries, engineSeries } from "./engine-meter.ts";
-import { openFiles, residentBytes } from "./proc-fs.ts";
+import { openFiles, residentBytes } from "./machine/proc-fs.ts";
 import {
   REQUEST_LABELS,
   type RequestMeter,

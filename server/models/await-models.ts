@@ -13,7 +13,7 @@ export async function loadedOf(
   const results = await Promise.allSettled(loading.map(({ engine }) => engine.ready()));
   const failed = models.filter(({ engine }) => engine.state.name === "failed");
   const reasons = failed.map(whyFailed).join("\n");
-  if (failed.length === models.length) {
+  if (models.length > 0 && failed.length === models.length) {
     terminal.write(`No model could be loaded:\n${reasons}\n`);
     return null;
   }

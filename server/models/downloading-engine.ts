@@ -1,6 +1,3 @@
-import { refusedHandle } from "../../engine/client/refused-handle.ts";
-import { refusalOf } from "../../engine/client/state-error.ts";
-import { Waiters } from "../../engine/client/waiters.ts";
 import type {
   Demand,
   EmbeddingListener,
@@ -17,6 +14,9 @@ import type { OnlineTier } from "../../engine/protocol/request.ts";
 import type { EngineStatus } from "../../engine/protocol/status.ts";
 import type { Objectives } from "../../engine/protocol/step.ts";
 import type { TokenAnswer, TokenQuestion } from "../../engine/protocol/tokenize.ts";
+import { refusedHandle } from "../../engine/refused-handle.ts";
+import { refusalOf } from "../../engine/state-error.ts";
+import { Waiters } from "../../engine/waiters.ts";
 import { MAX_RETRY_AFTER, remainingMs, retryAfterSeconds } from "../../platform/retry-after.ts";
 
 export interface PendingEngineWork {

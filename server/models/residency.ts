@@ -1,5 +1,5 @@
-import { Waiters } from "../../engine/client/waiters.ts";
 import type { Engine } from "../../engine/engine.ts";
+import { Waiters } from "../../engine/waiters.ts";
 import { OwnerCounts } from "../../platform/owner-counts.ts";
 import { holdsNoMemory, planResidency, type Resident } from "./residency-plan.ts";
 

@@ -44,13 +44,13 @@ export interface StartedModels {
 }
 
 /**
- * One engine per `--model`, by default that of the demo model. Model files on this machine are checked first; the memory of
+ * One engine per `--model`, by default that of the demo model where there is no upstream. Model files on this machine are checked first; the memory of
  * several models is divided before the first one is loaded. Then their engines start; with a keep-alive they start on demand.
  * Remote models are downloaded one at a time, and their engines are `loading` until then. Throws OptionsError for an invalid
  * value, a duplicate name, a missing or invalid file, also of a chat template, and for models that do not fit together.
  */
 export async function startModels(options: Options, deps: StartModelsDeps): Promise<StartedModels> {
-  const values = options.model.length > 0 ? options.model : [`demo=${demoModelPath}`];
+  const values = localModels(options);
   const models = values.map((value) => ({ value, ...parseModelValue(value, existsSync) }));
   refuseTwins(models);
   const folder = options.serveModelsDir === "on";
@@ -99,6 +99,11 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
   });
   const served = engines.map((engine) => ({ id: engine.model, engine, created: deps.created }));
   return { models: served, shares, files, start, fetched: Promise.all(firstTries).then(() => {}) };
+}
+
+/** The values of --model; the demo model where nothing else is served. */
+export function localModels({ model, upstream }: Pick<Options, "model" | "upstream">): readonly string[] {
+  return model.length > 0 || upstream.length > 0 ? model : [`demo=${demoModelPath}`];
 }
 
 async function fetchModel(name: string, value: string, options: ResolveOptions, log: Log): Promise<string> {

@@ -11,6 +11,7 @@ import { byName, choice, integer, models, optional, size, sizeText, text, usd } 
 import { prices, tierFactors } from "./kinds/price-kind.ts";
 import { shift } from "./kinds/shift-kind.ts";
 import { toolFormats } from "./kinds/tool-format-kind.ts";
+import { type UpstreamSetting, upstreams } from "./kinds/upstream-kind.ts";
 import { webhooks } from "./kinds/webhooks-kind.ts";
 import { LIMIT_OPTIONS } from "./limit-options.ts";
 import { type Option, row } from "./option.ts";
@@ -61,7 +62,15 @@ export const OPTIONS = {
     [],
     "A model to serve: a GGUF file, hf:owner/repo:Q4_K_M or an https URL. A prefix name= sets its name; a suffix " +
       "+adapter.gguf@0.8 adds a LoRA adapter with that scale. Repeatable.",
-    "the bundled demo model, as `demo`",
+    "the bundled demo model, as `demo`, where there is no upstream",
+  ),
+  upstream: row<UpstreamSetting[]>(
+    "Models",
+    upstreams(),
+    [],
+    "An OpenAI-compatible engine whose models are served too, such as gpu=http://gpu-1:8000/v1: vLLM, SGLang, llama-server, a " +
+      "hosted API, another Nightshift. The file sets its replicas, API key and more (docs/upstreams.md). Repeatable.",
+    "none",
   ),
   alias: row<Record<string, string>>(
     "Models",

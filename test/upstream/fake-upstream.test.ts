@@ -1,6 +1,6 @@
 import OpenAI from "openai";
 import { describe, expect, it, onTestFinished, test } from "vitest";
-import { metricKindOf, readLoad } from "../../engine/upstream/load-metrics.ts";
+import { metricKindOf, readLoad } from "../../engine/upstream/replica/load-metrics.ts";
 import { UPSTREAM_KINDS, type UpstreamKind } from "./dialect.ts";
 import { FakeUpstream } from "./fake-upstream.ts";
 import type { Misbehaviour } from "./misbehaviour.ts";

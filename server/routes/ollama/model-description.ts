@@ -78,7 +78,7 @@ function details(facts: ModelFacts | null): Details {
     parameter_size: facts?.local == null ? "" : parameterSize(facts.local.parameters),
     quantization_level: facts?.local == null ? "" : quantization(facts.description),
     ...(facts !== null && { context_length: servedContext(facts) }),
-    ...(facts?.embedding != null && { embedding_length: facts.embedding.width }),
+    ...(facts?.embedding?.width != null && { embedding_length: facts.embedding.width }),
   };
 }
 
@@ -96,7 +96,7 @@ function modelInfo(id: string, facts: ModelFacts | null): OllamaModel["model_inf
     ...(local !== null && { "general.parameter_count": local.parameters }),
     [`${architecture}.context_length`]: servedContext(facts),
     ...(vocabulary !== null && { [`${architecture}.vocab_size`]: vocabulary }),
-    ...(embedding !== null && { [`${architecture}.embedding_length`]: embedding.width }),
+    ...(embedding?.width != null && { [`${architecture}.embedding_length`]: embedding.width }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { engineDied } from "../../../../engine/client/state-error.ts";
 import type { ModelFacts } from "../../../../engine/protocol/config.ts";
+import { engineDied } from "../../../../engine/state-error.ts";
 import { SOLE_DEATHS } from "../../../../store/tables/claims.ts";
 import { chatLine, jsonl } from "../../../batch/batch-rig.ts";
 import { FACTS, FakeEngine, type FakeRequest, saying } from "../../server/fake-engine.ts";

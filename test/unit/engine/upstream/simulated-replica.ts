@@ -1,4 +1,4 @@
-import { ConcurrencyLimit, type Place } from "../../../../engine/upstream/concurrency-limit.ts";
+import { ConcurrencyLimit, type Place } from "../../../../engine/upstream/replica/concurrency-limit.ts";
 
 /** A replica with a fixed number of slots, and batch work without end at its limit; durations in milliseconds. */
 export interface ReplicaModel {

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { collectProcessMetrics } from "../../../../server/metrics/machine/process-metrics.ts";
 import { Metrics } from "../../../../server/metrics/metrics.ts";
-import { collectProcessMetrics } from "../../../../server/metrics/process-metrics.ts";
 import { CHAT, startTestServer, type TestServer } from "../test-server.ts";
 
 const LABELS = 'model="demo",endpoint="/v1/chat/completions",tier="default"';

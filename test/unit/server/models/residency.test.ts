@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { Waiters } from "../../../../engine/client/waiters.ts";
 import type { ModelFacts } from "../../../../engine/protocol/config.ts";
+import { Waiters } from "../../../../engine/waiters.ts";
 import { Residency } from "../../../../server/models/residency.ts";
 import { FACTS, FakeEngine } from "../fake-engine.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Breaker, type Outcome, type Passage } from "../../../../engine/upstream/breaker.ts";
+import { Breaker, type Outcome, type Passage } from "../../../../../engine/upstream/replica/breaker.ts";
 
 /** A breaker with a clock that is set by hand. */
 function setUp() {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../platform/clock.ts";
+import type { Clock } from "../../../platform/clock.ts";
 
 /** Retries that a request adds to the budget. */
 const SHARE = 0.1;

@@ -1,8 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { Random } from "../../../../bench/base/random.ts";
-import { type Candidate, Placement } from "../../../../engine/upstream/placement.ts";
-import { BLOCK_CHARS, MAX_BLOCKS, prefixBlocks, RememberedBlocks } from "../../../../engine/upstream/prefix-blocks.ts";
+import { Random } from "../../../../../bench/base/random.ts";
+import { type Candidate, Placement } from "../../../../../engine/upstream/replica/placement.ts";
+import {
+  BLOCK_CHARS,
+  MAX_BLOCKS,
+  prefixBlocks,
+  RememberedBlocks,
+} from "../../../../../engine/upstream/replica/prefix-blocks.ts";
 
 const IDLE: Omit<Candidate, "id"> = { healthy: true, tried: false, requests: 0, tokens: 0, kvUsed: null };
 const replica = (id: string, fields: Partial<Candidate> = {}): Candidate => ({ id, ...IDLE, ...fields });

@@ -1,4 +1,4 @@
-import type { Clock } from "../../platform/clock.ts";
+import type { Clock } from "../../../platform/clock.ts";
 
 /** Failures in a row that open the breaker, and the milliseconds within which they come; slower ones do no harm. */
 const FAILURES = 5;

@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ConcurrencyLimit, type Place, type ReplicaReport } from "../../../../engine/upstream/concurrency-limit.ts";
-import { type ReplicaModel, Simulation } from "./simulated-replica.ts";
+import {
+  ConcurrencyLimit,
+  type Place,
+  type ReplicaReport,
+} from "../../../../../engine/upstream/replica/concurrency-limit.ts";
+import { type ReplicaModel, Simulation } from "../simulated-replica.ts";
 
 const REPORT: ReplicaReport = { waiting: 0, online: 0, onlineTtftMs: null, objectiveMs: 500 };
 

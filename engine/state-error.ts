@@ -1,6 +1,6 @@
-import { ApiError, unavailable } from "../../openapi/api-error.ts";
-import type { EngineState } from "../engine.ts";
-import type { EngineError } from "../protocol/messages.ts";
+import { ApiError, unavailable } from "../openapi/api-error.ts";
+import type { EngineState } from "./engine.ts";
+import type { EngineError } from "./protocol/messages.ts";
 
 /** Reason that a new request cannot run now; null when it can. `retryAfter` in seconds. */
 export function refusalOf(model: string, state: EngineState, retryAfter: number): ApiError | null {

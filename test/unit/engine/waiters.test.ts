@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Waiters } from "../../../../engine/client/waiters.ts";
+import { Waiters } from "../../../engine/waiters.ts";
 
 it("a waiter whose signal aborts is removed, and the others resolve", async () => {
   const waiters = new Waiters<number>();

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it, test } from "vitest";
-import { requestedWaitMs } from "../../../../engine/upstream/requested-wait.ts";
+import { requestedWaitMs } from "../../../../../engine/upstream/answer/requested-wait.ts";
 
 const NOW = Date.UTC(2026, 10, 24, 6, 0, 0);
 const inSeconds = (seconds: number) => new Date(NOW + seconds * 1000).toUTCString();

@@ -1,4 +1,4 @@
-import type { Clock } from "../../platform/clock.ts";
+import type { Clock } from "../../../platform/clock.ts";
 import { RecentTimes } from "./recent-times.ts";
 
 /** Requests of flex and batch in flight at one replica. */
@@ -92,9 +92,14 @@ export class ConcurrencyLimit {
     return this.#reported !== null && this.#clock.now() - this.#reported > STALE_MS;
   }
 
+  /** True when `enter` would let a request in. */
+  get free(): boolean {
+    return this.pausedMs === 0 && this.#inFlight < this.#limit;
+  }
+
   /** Null while as many are in flight as may be. */
   enter(): Place | null {
-    if (this.pausedMs > 0 || this.#inFlight >= this.#limit) return null;
+    if (!this.free) return null;
     const began = this.#clock.now();
     this.#inFlight++;
     this.#peak = Math.max(this.#peak, this.#inFlight);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it, test } from "vitest";
-import { readSamples } from "../../../../engine/upstream/prometheus-text.ts";
+import { readSamples } from "../../../../../engine/upstream/replica/prometheus-text.ts";
 
 const read = (text: string) =>
   readSamples(text, new Set(["a", "b:c"])).map((one) => ({ ...one, labels: { ...one.labels } }));

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { RetryBudget, retryDelayMs } from "../../../../engine/upstream/retry-budget.ts";
+import { RetryBudget, retryDelayMs } from "../../../../../engine/upstream/replica/retry-budget.ts";
 
 function setUp() {
   const clock = { ms: 5, now: () => clock.ms };

@@ -6,7 +6,7 @@ import {
   type Failure,
   type FailureContext,
   mayRetry,
-} from "../../../../engine/upstream/answer-class.ts";
+} from "../../../../../engine/upstream/answer/answer-class.ts";
 
 const NOW = Date.UTC(2026, 10, 24, 6, 0, 0);
 const CONTEXT: FailureContext = { content: false, healthy: true, priority: false };

@@ -1,4 +1,4 @@
-import type { Clock } from "../../platform/clock.ts";
+import type { Clock } from "../../../platform/clock.ts";
 
 /** Durations that are kept: enough for a p95. */
 const KEPT = 64;

@@ -1,4 +1,4 @@
-import { MAX_RETRY_AFTER } from "../../platform/retry-after.ts";
+import { MAX_RETRY_AFTER } from "../../../platform/retry-after.ts";
 
 /** A response's header by its name in lower case; null where there is none. */
 export type HeaderOf = (name: string) => string | null;

@@ -4,7 +4,7 @@ import {
   metricKindOf,
   type ReportedLoad,
   readLoad,
-} from "../../../../engine/upstream/load-metrics.ts";
+} from "../../../../../engine/upstream/replica/load-metrics.ts";
 
 const UNKNOWN: ReportedLoad = { running: null, waiting: null, kvUsed: null, generatedTokens: null };
 

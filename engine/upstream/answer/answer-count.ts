@@ -1,0 +1,100 @@
+import { CHARS_PER_TOKEN } from "../../protocol/prompt.ts";
+
+/** The tokens of an answer with all its choices. */
+export interface CountedAnswer {
+  promptTokens: number;
+  cachedTokens: number;
+  reasoningTokens: number;
+  /** By choice. */
+  completionTokens: number[];
+  /** True where the upstream gave no counts that can be right: these are estimates. */
+  estimated: boolean;
+}
+
+/** Pieces of text that an upstream may send for one token, before its own count is not believed. */
+const MOST_PIECES_PER_TOKEN = 8;
+
+interface ChoiceCount {
+  pieces: number;
+  bytes: number;
+}
+
+/**
+ * Counts an answer as it comes, beside the counts that the upstream reports: these are used where they can be right. The last
+ * report is the one that counts, since some are written before the end.
+ */
+export class AnswerCount {
+  readonly #choices: ChoiceCount[];
+  readonly #promptEstimate: number;
+  #reported: Record<string, unknown> | null = null;
+
+  /** @param promptEstimate tokens of the prompt, where the upstream does not say */
+  constructor(choices: number, promptEstimate: number) {
+    this.#choices = Array.from({ length: choices }, () => ({ pieces: 0, bytes: 0 }));
+    this.#promptEstimate = promptEstimate;
+  }
+
+  /** A piece of the choice's text, reasoning or call. */
+  add(choice: number, text: string): void {
+    const count = this.#choices[choice]!;
+    count.pieces++;
+    count.bytes += Buffer.byteLength(text);
+  }
+
+  /** Null reports, and those without a number, are none. */
+  report(usage: unknown): void {
+    const fields: Record<string, unknown> = Object(usage);
+    if (numberOf(fields.completion_tokens) !== null || numberOf(fields.prompt_tokens) !== null) this.#reported = fields;
+  }
+
+  /** Tokens of a choice by its pieces and bytes. */
+  estimate(choice: number): number {
+    const { pieces, bytes } = this.#choices[choice]!;
+    return Math.max(pieces, Math.ceil(bytes / CHARS_PER_TOKEN));
+  }
+
+  whole(): CountedAnswer {
+    const estimates = this.#choices.map((_, choice) => this.estimate(choice));
+    const pieces = this.#choices.reduce((sum, count) => sum + count.pieces, 0);
+    const { prompt_tokens, completion_tokens, prompt_tokens_details, completion_tokens_details } = this.#reported ?? {};
+    const prompt = numberOf(prompt_tokens);
+    const completion = numberOf(completion_tokens);
+    if (
+      prompt === null ||
+      completion === null ||
+      (pieces > 0 && prompt === 0) ||
+      completion * MOST_PIECES_PER_TOKEN < pieces
+    ) {
+      return {
+        promptTokens: prompt || this.#promptEstimate,
+        cachedTokens: 0,
+        reasoningTokens: 0,
+        completionTokens: estimates,
+        estimated: true,
+      };
+    }
+    return {
+      promptTokens: prompt,
+      cachedTokens: Math.min(prompt, numberOf(Object(prompt_tokens_details).cached_tokens) ?? 0),
+      reasoningTokens: Math.min(completion, numberOf(Object(completion_tokens_details).reasoning_tokens) ?? 0),
+      completionTokens: divided(completion, estimates),
+      estimated: false,
+    };
+  }
+}
+
+/** The total in whole parts, in the proportion of the estimates. */
+function divided(total: number, estimates: readonly number[]): number[] {
+  const sum = estimates.reduce((all, one) => all + one, 0);
+  let left = total;
+  return estimates.map((estimate, index) => {
+    const last = index === estimates.length - 1;
+    const part = last ? left : Math.min(left, sum === 0 ? 0 : Math.round((total * estimate) / sum));
+    left -= part;
+    return part;
+  });
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null;
+}

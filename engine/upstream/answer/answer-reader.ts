@@ -1,0 +1,171 @@
+import type {
+  FinishReason,
+  RankedLogprob,
+  SequenceOutput,
+  TokenLogprob,
+  ToolCallDelta,
+} from "../../protocol/output.ts";
+import { AnswerCount, type CountedAnswer } from "./answer-count.ts";
+
+/** The answer is none that can be read. */
+export class UnreadableAnswer extends Error {}
+
+interface ChoiceState {
+  /** Null until its finish came. */
+  finish: { reason: FinishReason; stop: string | null } | null;
+  /** Calls by their index at the upstream, with ids that it may have left out. */
+  calls: number;
+}
+
+export interface AnswerReaderParts {
+  kind: "chat" | "text";
+  choices: number;
+  /** Tokens of the prompt, where the upstream does not say. */
+  promptEstimate: number;
+  /** An id for a call that has none. */
+  callId: () => string;
+}
+
+/**
+ * Reads the chunks of a streamed answer of OpenAI's API, of chats or of completions. The finish of each choice is held back to
+ * the end of the answer, where the counts are known.
+ */
+export class AnswerReader {
+  readonly #parts: AnswerReaderParts;
+  readonly #choices: ChoiceState[];
+  readonly #count: AnswerCount;
+
+  constructor(parts: AnswerReaderParts) {
+    this.#parts = parts;
+    this.#choices = Array.from({ length: parts.choices }, () => ({ finish: null, calls: 0 }));
+    this.#count = new AnswerCount(parts.choices, parts.promptEstimate);
+  }
+
+  /** True once every choice has its finish. */
+  get finished(): boolean {
+    return this.#choices.every(({ finish }) => finish !== null);
+  }
+
+  /** The outputs of one chunk; throws UnreadableAnswer. */
+  read(chunk: unknown): SequenceOutput[] {
+    const { choices, usage }: Record<string, unknown> = Object(chunk);
+    if (usage != null) this.#count.report(usage);
+    // A chunk of usage alone has none.
+    if (choices == null) return [];
+    if (!Array.isArray(choices)) throw new UnreadableAnswer("The choices of a chunk are no list.");
+    return choices.flatMap((choice) => this.#choice(Object(choice)));
+  }
+
+  /** The finish of every choice, once the answer has ended; throws UnreadableAnswer where one has none. */
+  end(): { outputs: SequenceOutput[]; counted: CountedAnswer } {
+    const counted = this.#count.whole();
+    const outputs = this.#choices.map(({ finish }, index): SequenceOutput => {
+      if (finish === null) throw new UnreadableAnswer("The answer ended before the model's turn did.");
+      return {
+        ...EMPTY,
+        index,
+        finish: {
+          ...finish,
+          completionTokens: counted.completionTokens[index]!,
+          reasoningTokens: index === 0 ? counted.reasoningTokens : 0,
+          prompt: { tokens: counted.promptTokens, cachedTokens: counted.cachedTokens },
+        },
+      };
+    });
+    return { outputs, counted };
+  }
+
+  #choice(choice: Record<string, unknown>): SequenceOutput[] {
+    const index = choice.index ?? 0;
+    const state = typeof index === "number" ? this.#choices[index] : undefined;
+    if (state === undefined) throw new UnreadableAnswer("A chunk is of a choice that was not asked for.");
+    if (choice.finish_reason != null) state.finish = finishOf(choice);
+    const { text, reasoning, calls } = this.#parts.kind === "chat" ? chatPieces(choice) : textPieces(choice);
+    const toolCalls = calls.map((call) => this.#call(state, call));
+    const logprobs = this.#parts.kind === "chat" ? chatLogprobs(choice.logprobs) : textLogprobs(choice.logprobs);
+    const said = text + reasoning + toolCalls.map(({ name = "", arguments: args }) => name + args).join("");
+    if (said === "" && logprobs.length === 0) return [];
+    this.#count.add(index as number, said);
+    return [
+      {
+        ...EMPTY,
+        index: index as number,
+        text,
+        reasoning,
+        tokens: 1,
+        ...(toolCalls.length > 0 && { toolCalls }),
+        ...(logprobs.length > 0 && { logprobs }),
+      },
+    ];
+  }
+
+  #call(state: ChoiceState, { index, id, function: called }: Record<string, unknown>): ToolCallDelta {
+    const { name, arguments: args }: Record<string, unknown> = Object(called);
+    const at = typeof index === "number" && index >= 0 && index <= state.calls ? index : state.calls;
+    const piece: ToolCallDelta = { index: at, arguments: typeof args === "string" ? args : "" };
+    if (at < state.calls) return piece;
+    if (typeof name !== "string" || name === "") throw new UnreadableAnswer("A tool call has no name.");
+    state.calls++;
+    return { ...piece, id: typeof id === "string" && id !== "" ? id : this.#parts.callId(), name };
+  }
+}
+
+const EMPTY: SequenceOutput = { id: 0, index: 0, text: "", reasoning: "", tokens: 0, finish: null };
+
+function chatPieces({ delta, message }: Record<string, unknown>) {
+  // A message is in place of the deltas where the upstream did not stream.
+  const { content, reasoning_content, reasoning, tool_calls, refusal }: Record<string, unknown> = Object(
+    delta ?? message,
+  );
+  return {
+    text: textOf(content) || textOf(refusal),
+    reasoning: textOf(reasoning_content) || textOf(reasoning),
+    calls: Array.isArray(tool_calls) ? tool_calls.map((call) => Object(call)) : [],
+  };
+}
+
+function textPieces({ text }: Record<string, unknown>) {
+  return { text: textOf(text), reasoning: "", calls: [] };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** vLLM names the stop string in `stop_reason`. */
+function finishOf({ finish_reason, stop_reason, matched_stop }: Record<string, unknown>) {
+  const reason: FinishReason =
+    finish_reason === "length"
+      ? "length"
+      : finish_reason === "tool_calls" || finish_reason === "function_call"
+        ? "tool_calls"
+        : "stop";
+  const stop = typeof stop_reason === "string" ? stop_reason : typeof matched_stop === "string" ? matched_stop : null;
+  return { reason, stop };
+}
+
+function chatLogprobs(logprobs: unknown): RankedLogprob[] {
+  const { content }: Record<string, unknown> = Object(logprobs);
+  if (!Array.isArray(content)) return [];
+  return content.map((entry) => {
+    const { top_logprobs: top } = Object(entry);
+    return { ...tokenOf(entry), top: Array.isArray(top) ? top.map(tokenOf) : [] };
+  });
+}
+
+function tokenOf(entry: unknown): TokenLogprob {
+  const { token, bytes, logprob }: Record<string, unknown> = Object(entry);
+  const raw = Array.isArray(bytes) ? Uint8Array.from(bytes, Number) : Buffer.from(textOf(token));
+  return { bytes: raw, logprob: typeof logprob === "number" ? logprob : Number.NEGATIVE_INFINITY };
+}
+
+function textLogprobs(logprobs: unknown): RankedLogprob[] {
+  const { tokens, token_logprobs, top_logprobs }: Record<string, unknown> = Object(logprobs);
+  if (!Array.isArray(tokens)) return [];
+  const values = Array.isArray(token_logprobs) ? token_logprobs : [];
+  const tops = Array.isArray(top_logprobs) ? top_logprobs : [];
+  return tokens.map((token, index) => ({
+    ...tokenOf({ token, logprob: values[index] }),
+    top: Object.entries(Object(tops[index])).map(([text, logprob]) => tokenOf({ token: text, logprob })),
+  }));
+}

@@ -1,0 +1,55 @@
+import { ApiError, invalidRequest, unavailable } from "../../../openapi/api-error.ts";
+import type { Classified } from "./answer-class.ts";
+
+const RETRY_SECONDS = 5;
+/** The words of engines for a prompt that is too long. */
+const TOO_LONG =
+  /context length|maximum context|context window|context size|too many tokens|exceeds the (available )?context/i;
+/** Characters of an upstream's own text that a client gets. */
+const MOST_CHARACTERS = 500;
+
+/**
+ * The error that a client gets for a failure of an upstream. It has the upstream's words only about the client's own request,
+ * and only where the upstream is trusted with that: the log has all of them.
+ */
+export function failureError(
+  { class: name, retryAfterMs, error }: Classified,
+  upstream: string,
+  trusted: boolean,
+): ApiError {
+  const retryAfter = retryAfterMs === null ? RETRY_SECONDS : Math.max(1, Math.ceil(retryAfterMs / 1000));
+  switch (name) {
+    case "busy":
+      return unavailable(
+        "server_is_overloaded",
+        `The upstream '${upstream}' is overloaded. Try again later.`,
+        retryAfter,
+      );
+    case "gone":
+      return unavailable(
+        "upstream_unavailable",
+        `The upstream '${upstream}' does not answer. Try again later.`,
+        retryAfter,
+      );
+    case "ours":
+      return unavailable(
+        "upstream_unavailable",
+        `The upstream '${upstream}' refuses this server. The server's log says why, for its operator.`,
+        retryAfter,
+      );
+    case "fault":
+      return new ApiError("upstream_failed", `The upstream '${upstream}' failed at this request. It may be retried.`);
+    case "client": {
+      const text = error?.message ?? "";
+      const said = trusted && text !== "" ? ` It says: ${text.slice(0, MOST_CHARACTERS)}` : "";
+      if (TOO_LONG.test(text)) {
+        return invalidRequest("context_length_exceeded", null, `The request is too long for this model.${said}`);
+      }
+      return invalidRequest(
+        "upstream_refused",
+        null,
+        `The upstream '${upstream}' refuses this request as invalid.${said}`,
+      );
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { ApiError } from "../../openapi/api-error.ts";
+import type { Tier } from "../protocol/request.ts";
+import { type Classified, CONSEQUENCES, classify, mayRetry } from "./answer/answer-class.ts";
+import { failureError } from "./answer/failure-error.ts";
+import { AttemptFailure } from "./attempt.ts";
+import type { Visit } from "./replica/replica.ts";
+import { retryDelayMs } from "./replica/retry-budget.ts";
+import type { UpstreamAccess } from "./upstream-access.ts";
+
+/** Further attempts of one request, each only while its client has seen nothing. */
+const MOST_RETRIES = 2;
+
+export interface AttemptsParts {
+  access: UpstreamAccess;
+  tier: Tier;
+  /** Estimated tokens of prompt and answer. */
+  tokens: number;
+  /** Of the prompt, as prefix-blocks.ts has them. */
+  blocks: readonly number[];
+  /** The request is over, by its client or for another reason. */
+  signal: AbortSignal;
+  /** True once the client may have seen a part of the answer. */
+  content: () => boolean;
+  /** One attempt, at the replica of the visit; throws AttemptFailure. */
+  attempt: (visit: Visit) => Promise<void>;
+}
+
+/**
+ * Attempts a request at one replica after another, until one succeeds or the failure is final. Resolves with the error for the
+ * client, or null: it succeeded, or the signal has aborted. Every visit is left before it resolves.
+ */
+export async function attempts(parts: AttemptsParts): Promise<ApiError | null> {
+  const { access, tier, tokens, blocks, signal, content, attempt } = parts;
+  const avoid = new Set<string>();
+  access.retries.requested();
+  for (let retries = 0; ; retries++) {
+    let visit: Visit;
+    try {
+      visit = await access.gate.enter({ tier, tokens, blocks, avoid }, signal);
+    } catch (error) {
+      if (signal.aborted) return null;
+      if (error instanceof ApiError) return error;
+      throw error;
+    }
+    avoid.add(visit.replica.url);
+    let failed: Classified;
+    try {
+      await attempt(visit);
+      visit.leave("clean", false);
+      access.ended("ok");
+      return null;
+    } catch (error) {
+      if (signal.aborted) {
+        visit.leave("other", false);
+        access.ended("cancelled");
+        return null;
+      }
+      if (!(error instanceof AttemptFailure)) {
+        visit.leave("other", false);
+        throw error;
+      }
+      failed = classified(error, parts, visit);
+    }
+    const { breaker, limit } = CONSEQUENCES[failed.class];
+    visit.leave(limit ? "busy" : "other", breaker, failed.retryAfterMs);
+    access.failed(visit.replica, failed, content());
+    if (content() || !mayRetry(failed) || retries >= MOST_RETRIES || !access.retries.take()) {
+      return failureError(failed, access.config.name, access.config.trusted);
+    }
+    access.retried(failed.class);
+    await access.pause(retryDelayMs(retries + 1, access.random(), failed.retryAfterMs));
+  }
+}
+
+function classified(
+  { failure }: AttemptFailure,
+  { access, tier, content }: AttemptsParts,
+  { replica }: Visit,
+): Classified {
+  const priority = "priority" in access.marks(tier).body;
+  return classify(failure, { content: content(), healthy: replica.healthy, priority }, access.clock.epochMs());
+}

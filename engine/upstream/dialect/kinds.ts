@@ -1,0 +1,73 @@
+import { REQUEST_FEATURES, type RequestFeature } from "../../protocol/config.ts";
+import type { UpstreamKind } from "./upstream-config.ts";
+
+/** The dialect of one kind of upstream. */
+export interface UpstreamDialect {
+  /** Parts of requests that it does not take. */
+  refuses: readonly RequestFeature[];
+  /** Takes the role `developer`; another gets `system`. */
+  developer: boolean;
+  /** The names of llama.cpp's samplers in bodies are known. */
+  samplers: "llama.cpp" | "vllm" | "none";
+  /** Its own path to count tokens; null where it has none. */
+  tokenize: "llama-server" | "vllm" | "nightshift" | null;
+}
+
+/** Takes what OpenAI's API has, and nothing else. */
+const PLAIN: UpstreamDialect = {
+  refuses: REQUEST_FEATURES.filter((feature) => feature !== "tools" && feature !== "logit_bias"),
+  developer: false,
+  samplers: "none",
+  tokenize: null,
+};
+
+/** vLLM and what serves with its front end. */
+const VLLM: UpstreamDialect = {
+  refuses: ["a GBNF grammar", "log probabilities of the prompt", "samplers of llama.cpp", "a reasoning budget"],
+  developer: false,
+  samplers: "vllm",
+  tokenize: "vllm",
+};
+
+const DIALECTS: Readonly<Record<UpstreamKind, UpstreamDialect>> = {
+  vllm: VLLM,
+  sglang: { ...VLLM, tokenize: null },
+  "llm-d": { ...VLLM, tokenize: null },
+  ray: { ...VLLM, tokenize: null },
+  kserve: { ...VLLM, tokenize: null },
+  dynamo: { ...PLAIN, refuses: PLAIN.refuses.filter((feature) => feature !== "top_k and min_p") },
+  "llama-server": {
+    refuses: ["log probabilities of the prompt", "min_tokens, ignore_eos and stop_token_ids"],
+    developer: false,
+    samplers: "llama.cpp",
+    tokenize: "llama-server",
+  },
+  nightshift: {
+    refuses: ["log probabilities of the prompt", "a prefilled answer"],
+    developer: true,
+    samplers: "llama.cpp",
+    tokenize: "nightshift",
+  },
+  tgi: PLAIN,
+  trtllm: PLAIN,
+  triton: PLAIN,
+  openai: { ...PLAIN, developer: true },
+};
+
+export function dialectOf(kind: UpstreamKind): UpstreamDialect {
+  return DIALECTS[kind];
+}
+
+/** The kind by `owned_by` of its models, as vLLM, SGLang, llama-server and this server set it; `openai` for all others. */
+export function kindOfOwner(ownedBy: unknown): UpstreamKind {
+  switch (ownedBy) {
+    case "vllm":
+    case "sglang":
+    case "nightshift":
+      return ownedBy;
+    case "llamacpp":
+      return "llama-server";
+    default:
+      return "openai";
+  }
+}

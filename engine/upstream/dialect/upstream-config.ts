@@ -1,0 +1,62 @@
+import type { PriorityStyle } from "./priority.ts";
+
+export const UPSTREAM_KINDS = [
+  "vllm",
+  "sglang",
+  "llama-server",
+  "tgi",
+  "trtllm",
+  "triton",
+  "ray",
+  "kserve",
+  "dynamo",
+  "llm-d",
+  "openai",
+  "nightshift",
+] as const;
+/** The engines whose dialects of OpenAI's API are known; `openai` is any other, hosted APIs among them. */
+export type UpstreamKind = (typeof UPSTREAM_KINDS)[number];
+
+/** The settings of one upstream: an engine, or a cluster of its own behind one address. */
+export interface UpstreamConfig {
+  /** Names it in metrics, logs and errors. */
+  name: string;
+  /** Null: read from its list of models. */
+  kind: UpstreamKind | null;
+  /** Base URLs, such as `http://gpu-1:8000/v1`, without a slash at their end. Each serves every model of the upstream. */
+  replicas: readonly string[];
+  /** Ids of its models by the name that this server gives them; null serves all that it lists, under their own ids. */
+  models: Readonly<Record<string, string>> | null;
+  /** Sent as a bearer token; null for none. Never part of a log, an error or the database. */
+  apiKey: string | null;
+  /** The way in which it takes priorities. */
+  priority: PriorityStyle;
+  /** The longest request in tokens where the upstream does not say; null takes DEFAULT_CONTEXT. */
+  context: number | null;
+  /** True: clients get the texts of its errors about their requests. */
+  trusted: boolean;
+  /** The objectives of online work in milliseconds. */
+  sloTtftMs: number;
+  sloItlMs: number;
+  timeouts: UpstreamTimeouts;
+}
+
+/** In milliseconds. */
+export interface UpstreamTimeouts {
+  connect: number;
+  /** From the request to the first event of its answer. */
+  firstEvent: number;
+  /** Between two events of an answer, by tier: nobody reads a batch line meanwhile. */
+  onlineSilence: number;
+  batchSilence: number;
+}
+
+export const DEFAULT_TIMEOUTS: UpstreamTimeouts = {
+  connect: 2000,
+  firstEvent: 600_000,
+  onlineSilence: 60_000,
+  batchSilence: 540_000,
+};
+
+/** Tokens of the longest request to an upstream that names no bound. */
+export const DEFAULT_CONTEXT = 131_072;

@@ -1,0 +1,82 @@
+import { type Dispatcher, request } from "undici";
+import { AttemptFailure, headerReader, readJson } from "./attempt.ts";
+import { kindOfOwner } from "./dialect/kinds.ts";
+import type { UpstreamKind } from "./dialect/upstream-config.ts";
+
+/** A model as an upstream lists it. */
+export interface ListedModel {
+  id: string;
+  kind: UpstreamKind;
+  /** Tokens of the longest request; null where the list does not say. */
+  context: number | null;
+}
+
+/** Bytes of a list of models, and models of one that are read. */
+const MOST_LIST_BYTES = 4 * 1024 * 1024;
+const MOST_MODELS = 1000;
+const MOST_ID_CHARACTERS = 256;
+/** Milliseconds that the list may take. */
+const TIMEOUT_MS = 10_000;
+
+type Fetching = { dispatcher?: Dispatcher };
+
+/** The models that a replica serves: the check of its health too, since it costs nothing. Throws AttemptFailure. */
+export async function listModels(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  { dispatcher }: Fetching,
+  signal: AbortSignal,
+): Promise<ListedModel[]> {
+  const list = await fetchJson(`${url}/models`, headers, dispatcher, signal);
+  const { data } = Object(list) as { data?: unknown };
+  if (!Array.isArray(data)) throw new AttemptFailure({ kind: "broken" });
+  return data.slice(0, MOST_MODELS).flatMap((entry) => {
+    const { id, owned_by, max_model_len, meta, nightshift }: Record<string, unknown> = Object(entry);
+    if (typeof id !== "string" || id === "" || id.length > MOST_ID_CHARACTERS) return [];
+    // An alias is a further name of a model that the list has.
+    if (Object(nightshift).alias_of != null) return [];
+    const context = tokensOf(max_model_len) ?? tokensOf(Object(nightshift).context) ?? tokensOf(Object(meta).n_ctx);
+    return [{ id, kind: kindOfOwner(owned_by), context }];
+  });
+}
+
+/** Tokens of one request at a llama-server, of whose slots its list says nothing; null where it does not answer. */
+export async function slotContext(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  { dispatcher }: Fetching,
+  signal: AbortSignal,
+): Promise<number | null> {
+  try {
+    const props = await fetchJson(`${url.replace(/\/v1$/, "")}/props`, headers, dispatcher, signal);
+    return tokensOf(Object(Object(props).default_generation_settings).n_ctx);
+  } catch {
+    return null;
+  }
+}
+
+async function fetchJson(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  dispatcher: Dispatcher | undefined,
+  signal: AbortSignal,
+): Promise<unknown> {
+  try {
+    const answer = await request(url, {
+      ...(dispatcher !== undefined && { dispatcher }),
+      headers: { ...headers },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    });
+    const { statusCode: status, body } = answer;
+    if (status === 200) return await readJson(body, MOST_LIST_BYTES);
+    const text = (await body.text()).slice(0, MOST_LIST_BYTES);
+    throw new AttemptFailure({ kind: "response", status, header: headerReader(answer.headers), body: text });
+  } catch (error) {
+    if (error instanceof AttemptFailure) throw error;
+    throw new AttemptFailure({ kind: "network", code: String(Object(error).code ?? "") }, error);
+  }
+}
+
+function tokensOf(value: unknown): number | null {
+  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : null;
+}

@@ -1,0 +1,66 @@
+import { request } from "undici";
+import { METRIC_KINDS, type MetricKind, readLoad } from "./replica/load-metrics.ts";
+import type { Replica } from "./replica/replica.ts";
+import type { UpstreamAccess } from "./upstream-access.ts";
+
+const MOST_BYTES = 4 * 1024 * 1024;
+const TIMEOUT_MS = 2000;
+/** Milliseconds until a replica without metrics is asked for them again. */
+const ABSENT_MS = 60_000;
+
+/** Reads the metrics of one replica, and reports its load to the limit of flex and batch. */
+export class LoadScrape {
+  readonly #replica: Replica;
+  readonly #access: UpstreamAccess;
+  #busy = false;
+  #absentUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(replica: Replica, access: UpstreamAccess) {
+    this.#replica = replica;
+    this.#access = access;
+  }
+
+  /** @param models their ids at the upstream. Never rejects. */
+  async look(models: readonly string[], signal: AbortSignal): Promise<void> {
+    if (this.#busy) return;
+    this.#busy = true;
+    await this.#read(models, signal);
+    this.#busy = false;
+    const { load, limit, online, ttft } = this.#replica;
+    const { sloTtftMs: objectiveMs } = this.#access.config;
+    limit.report({ waiting: load.waiting, online, onlineTtftMs: ttft.quantile(0.95), objectiveMs });
+  }
+
+  async #read(models: readonly string[], signal: AbortSignal): Promise<void> {
+    const { clock, dispatcher, headers, kind } = this.#access;
+    const metrics = METRIC_KINDS.find((known) => known === kind) ?? familyOf(kind);
+    if (metrics === null || !this.#replica.healthy || clock.now() < this.#absentUntil) return;
+    try {
+      const answer = await request(`${this.#replica.url.replace(/\/v1$/, "")}/metrics`, {
+        dispatcher,
+        headers: { ...headers },
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      });
+      if (answer.statusCode !== 200) {
+        answer.body.destroy();
+        this.#absentUntil = clock.now() + ABSENT_MS;
+        return;
+      }
+      let text = "";
+      const decoder = new TextDecoder();
+      for await (const chunk of answer.body) {
+        text += decoder.decode(chunk, { stream: true });
+        if (text.length > MOST_BYTES) break;
+      }
+      this.#replica.load = readLoad(metrics, text, models);
+      this.#replica.loadAt = clock.now();
+    } catch {
+      // Its list of models says whether it is there; the limit stops growing meanwhile.
+    }
+  }
+}
+
+/** The engine whose metrics another kind passes on. */
+function familyOf(kind: string): MetricKind | null {
+  return kind === "ray" || kind === "kserve" ? "vllm" : null;
+}

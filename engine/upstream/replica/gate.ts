@@ -1,0 +1,116 @@
+import { type ApiError, unavailable } from "../../../openapi/api-error.ts";
+import type { Tier } from "../../protocol/request.ts";
+import type { Placement } from "./placement.ts";
+import type { Replica, Visit } from "./replica.ts";
+
+const RETRY_SECONDS = 5;
+
+/** A request for a place at a replica. */
+export interface Entrance {
+  tier: Tier;
+  /** Estimated tokens of prompt and answer. */
+  tokens: number;
+  /** Of the prompt, as prefix-blocks.ts has them. */
+  blocks: readonly number[];
+  /** URLs of replicas that have failed at it; they are tried last. */
+  avoid: ReadonlySet<string>;
+}
+
+interface Waiter {
+  entrance: Entrance;
+  enter(visit: Visit): void;
+}
+
+/**
+ * Lets requests into the replicas of one upstream. Online requests enter at once, or are refused where no replica is there.
+ * Those of flex and batch wait for a place under a replica's limit, flex before batch, in their order.
+ */
+export class Gate {
+  readonly #upstream: string;
+  readonly #replicas: readonly Replica[];
+  readonly #placement: Placement;
+  readonly #waiting: Record<"flex" | "batch", Set<Waiter>> = { flex: new Set(), batch: new Set() };
+
+  constructor(upstream: string, replicas: readonly Replica[], placement: Placement) {
+    this.#upstream = upstream;
+    this.#replicas = replicas;
+    this.#placement = placement;
+    for (const replica of replicas) replica.onLeave = () => this.pump();
+  }
+
+  get waiting(): number {
+    return this.#waiting.flex.size + this.#waiting.batch.size;
+  }
+
+  /** Requests of flex and batch that may be in flight at once. */
+  get places(): number {
+    return this.#candidates().reduce((sum, { limit }) => sum + limit.limit, 0);
+  }
+
+  /** Rejects with the ApiError of a request that no replica will take, or with the signal's reason. */
+  async enter(entrance: Entrance, signal: AbortSignal): Promise<Visit> {
+    signal.throwIfAborted();
+    const { tier } = entrance;
+    const queue = tier === "flex" || tier === "batch" ? this.#waiting[tier] : null;
+    const visit = queue === null || queue.size === 0 ? this.#tryEnter(entrance) : null;
+    if (visit !== null) return visit;
+    if (queue === null || this.#candidates().length === 0) throw this.#unavailable();
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        queue.delete(waiter);
+        reject(signal.reason);
+      };
+      const waiter: Waiter = {
+        entrance,
+        enter: (entered) => {
+          signal.removeEventListener("abort", leave);
+          resolve(entered);
+        },
+      };
+      queue.add(waiter);
+      signal.addEventListener("abort", leave, { once: true });
+    });
+  }
+
+  /** Lets in who waits, as far as there are places: called when a request leaves, and about every second. */
+  pump(): void {
+    for (const queue of [this.#waiting.flex, this.#waiting.batch]) {
+      for (const waiter of queue) {
+        const visit = this.#tryEnter(waiter.entrance);
+        // The first that finds no place keeps its turn.
+        if (visit === null) return;
+        queue.delete(waiter);
+        waiter.enter(visit);
+      }
+    }
+  }
+
+  #tryEnter(entrance: Entrance): Visit | null {
+    const { tier, tokens, blocks, avoid } = entrance;
+    const candidates = this.#candidates();
+    const last = candidates.length === 1;
+    const seen = this.#replicas.map((replica) => ({
+      replica,
+      id: replica.url,
+      healthy: candidates.includes(replica) && replica.admits(tier, last),
+      tried: avoid.has(replica.url),
+      requests: replica.requests,
+      tokens: replica.tokens,
+      kvUsed: replica.load.kvUsed,
+    }));
+    if (!seen.some(({ healthy }) => healthy)) return null;
+    return this.#placement.choose(seen, blocks)?.replica.replica.enter(tier, tokens, last) ?? null;
+  }
+
+  /** Healthy replicas; all where none is known to be. */
+  #candidates(): readonly Replica[] {
+    const healthy = this.#replicas.filter((replica) => replica.healthy);
+    const admitting = healthy.filter(({ breaker }) => breaker.admits(false));
+    return admitting.length > 0 ? admitting : healthy;
+  }
+
+  #unavailable(): ApiError {
+    const message = `No replica of the upstream '${this.#upstream}' takes requests now. Try again later.`;
+    return unavailable("upstream_unavailable", message, RETRY_SECONDS);
+  }
+}

@@ -1,0 +1,100 @@
+import type { Clock } from "../../../platform/clock.ts";
+import type { Tier } from "../../protocol/request.ts";
+import { Breaker, type Passage } from "./breaker.ts";
+import { ConcurrencyLimit, type Ending, type Place } from "./concurrency-limit.ts";
+import type { ReportedLoad } from "./load-metrics.ts";
+import { RecentTimes } from "./recent-times.ts";
+
+/** Milliseconds after which a time to the first token says nothing of the present. */
+const TTFT_AGE_MS = 60_000;
+const UNKNOWN_LOAD: ReportedLoad = { running: null, waiting: null, kvUsed: null, generatedTokens: null };
+
+/** One address of an upstream, with its health and the work that this server has there. */
+export class Replica {
+  readonly url: string;
+  readonly breaker: Breaker;
+  readonly limit: ConcurrencyLimit;
+  /** False while its list of models cannot be read. */
+  healthy = false;
+  /** For the operator alone; null where nothing failed, or all is well again. */
+  lastError: string | null = null;
+  load: ReportedLoad = UNKNOWN_LOAD;
+  /** Time of the last report of its load; null before the first. */
+  loadAt: number | null = null;
+  /** Requests and estimated tokens in flight at it. */
+  requests = 0;
+  tokens = 0;
+  online = 0;
+  /** Called when a request has left it. */
+  onLeave: () => void = () => {};
+  /** Times to the first token of online requests. */
+  readonly ttft: RecentTimes;
+
+  constructor(url: string, clock: Pick<Clock, "now">) {
+    this.url = url;
+    this.breaker = new Breaker(clock);
+    this.limit = new ConcurrencyLimit(clock);
+    this.ttft = new RecentTimes(clock, TTFT_AGE_MS);
+  }
+
+  /** Milliseconds in its queue: that of the recent requests, while it reports one. */
+  get expectedWaitMs(): number {
+    return (this.load.waiting ?? 0) > 0 ? (this.ttft.quantile(0.5) ?? 0) : 0;
+  }
+
+  /** True when `enter` would let a request in. */
+  admits(tier: Tier, last: boolean): boolean {
+    return this.breaker.admits(last) && (isOnline(tier) || this.limit.free);
+  }
+
+  /** Lets a request in; null where the breaker, or for flex and batch the limit, has no room now. */
+  enter(tier: Tier, tokens: number, last: boolean): Visit | null {
+    if (!this.admits(tier, last)) return null;
+    const online = isOnline(tier);
+    const place = online ? null : this.limit.enter();
+    const passage = this.breaker.enter(last);
+    return passage === null ? null : new Visit(this, { passage, place, online, tokens });
+  }
+}
+
+/** Flex and batch have a limit. */
+function isOnline(tier: Tier): boolean {
+  return tier === "priority" || tier === "default";
+}
+
+interface VisitParts {
+  passage: Passage;
+  /** Null for an online request. */
+  place: Place | null;
+  online: boolean;
+  tokens: number;
+}
+
+/** A request in flight at a replica; it is left exactly once, whatever becomes of it. */
+export class Visit {
+  readonly replica: Replica;
+  readonly #parts: VisitParts;
+  #left = false;
+
+  constructor(replica: Replica, parts: VisitParts) {
+    this.replica = replica;
+    this.#parts = parts;
+    replica.requests++;
+    replica.tokens += parts.tokens;
+    if (parts.online) replica.online++;
+  }
+
+  /** @param ending for the limit; `failed` counts for the breaker */
+  leave(ending: Ending, failed: boolean, retryAfterMs: number | null = null): void {
+    if (this.#left) return;
+    this.#left = true;
+    const { replica } = this;
+    const { passage, place, online, tokens } = this.#parts;
+    replica.requests--;
+    replica.tokens -= tokens;
+    if (online) replica.online--;
+    passage.end(failed ? "failure" : ending === "clean" ? "success" : "neutral");
+    place?.end(ending, retryAfterMs);
+    replica.onLeave();
+  }
+}

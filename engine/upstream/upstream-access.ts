@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Agent, type Dispatcher } from "undici";
+import type { Clock } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Tier } from "../protocol/request.ts";
+import type { AnswerClass, Classified } from "./answer/answer-class.ts";
+import { dialectOf, type UpstreamDialect } from "./dialect/kinds.ts";
+import { type PriorityMarks, priorityMarks } from "./dialect/priority.ts";
+import type { UpstreamConfig, UpstreamKind } from "./dialect/upstream-config.ts";
+import { Gate } from "./replica/gate.ts";
+import { Placement } from "./replica/placement.ts";
+import { Replica } from "./replica/replica.ts";
+import { RetryBudget } from "./replica/retry-budget.ts";
+
+/** Sink of what upstreams do; the server's metrics implement it. */
+export interface UpstreamObserver {
+  /** A request at a replica has ended; `ok` or the class of its failure. */
+  ended(upstream: string, outcome: "ok" | "cancelled" | AnswerClass): void;
+  retried(upstream: string, reason: AnswerClass): void;
+  /** An answer's tokens were counted here, as the upstream's counts cannot be right. */
+  estimated(upstream: string): void;
+}
+
+export interface UpstreamDeps {
+  clock: Clock;
+  /** In [0, 1). */
+  random: () => number;
+  randomId: () => string;
+  log: Log;
+  observer: UpstreamObserver;
+}
+
+/** Everything that requests to one upstream share: its connections, replicas, budget of retries and dialect. */
+export class UpstreamAccess {
+  readonly config: UpstreamConfig;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly dispatcher: Dispatcher;
+  readonly replicas: readonly Replica[];
+  readonly gate: Gate;
+  readonly retries: RetryBudget;
+  /** Called when a replica has no longer a model that it listed. */
+  modelMissing: () => void = () => {};
+  /** Sent with every request. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly #deps: UpstreamDeps;
+  #kind: UpstreamKind;
+  #priority: boolean;
+
+  constructor(config: UpstreamConfig, deps: UpstreamDeps) {
+    this.config = config;
+    this.clock = deps.clock;
+    this.random = deps.random;
+    this.#deps = deps;
+    this.#kind = config.kind ?? "openai";
+    this.#priority = config.priority !== "none";
+    // The timeouts of an attempt are its own; a pool with requests is never closed by time.
+    this.dispatcher = new Agent({ connect: { timeout: config.timeouts.connect }, headersTimeout: 0, bodyTimeout: 0 });
+    this.replicas = config.replicas.map((url) => new Replica(url, deps.clock));
+    this.gate = new Gate(config.name, this.replicas, new Placement(deps.random));
+    this.retries = new RetryBudget(deps.clock);
+    this.headers = config.apiKey === null ? {} : { authorization: `Bearer ${config.apiKey}` };
+  }
+
+  get kind(): UpstreamKind {
+    return this.#kind;
+  }
+
+  /** The kind that its list of models shows, where none is configured. */
+  found(kind: UpstreamKind): void {
+    if (this.config.kind === null) this.#kind = kind;
+  }
+
+  get dialect(): UpstreamDialect {
+    return dialectOf(this.#kind);
+  }
+
+  marks(tier: Tier): PriorityMarks {
+    return priorityMarks(this.#priority ? this.config.priority : "none", tier);
+  }
+
+  callId(): string {
+    return `call_${this.#deps.randomId()}`;
+  }
+
+  /** Milliseconds until a request that comes now is expected to start: none while no replica reports a queue. */
+  predictedWaitMs(tier: Tier): number {
+    const waits = this.replicas.filter(({ healthy }) => healthy).map((replica) => replica.expectedWaitMs);
+    const shortest = waits.length === 0 ? 0 : Math.min(...waits);
+    return tier === "flex" ? shortest * (1 + this.gate.waiting) : shortest;
+  }
+
+  pause(ms: number): Promise<void> {
+    return sleep(ms, undefined, { ref: false });
+  }
+
+  ended(outcome: "ok" | "cancelled"): void {
+    this.#deps.observer.ended(this.config.name, outcome);
+  }
+
+  retried(reason: AnswerClass): void {
+    this.#deps.observer.retried(this.config.name, reason);
+  }
+
+  estimated(): void {
+    this.#deps.observer.estimated(this.config.name);
+  }
+
+  /** A request at a replica has failed. The text of its error is for the log alone. */
+  failed(replica: Replica, { class: name, fault, error }: Classified, content: boolean): void {
+    const { log, observer } = this.#deps;
+    const reason = error?.message || name;
+    observer.ended(this.config.name, name);
+    replica.lastError = reason;
+    const fields = { upstream: this.config.name, replica: replica.url, class: name, reason, content };
+    if (name === "ours") log.error({ ...fields, fault }, "An upstream refuses this server");
+    else log.warn(fields, "A request failed at an upstream");
+    if (fault === "model") this.modelMissing();
+    if (fault === "priority" && this.#priority) {
+      this.#priority = false;
+      log.warn({ upstream: this.config.name }, "The upstream takes no priorities; none are sent any more");
+    }
+  }
+
+  close(): Promise<void> {
+    return this.dispatcher.destroy();
+  }
+}

@@ -1,0 +1,116 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { AnswerClass } from "../../engine/upstream/answer/answer-class.ts";
+import type { Replica } from "../../engine/upstream/replica/replica.ts";
+import type { UpstreamAccess, UpstreamObserver } from "../../engine/upstream/upstream-access.ts";
+
+const PREFIX = "nightshift_upstream";
+
+/** Series of upstreams, by their configured names; gauges add up the replicas unless their help says otherwise. */
+export class UpstreamMetrics implements UpstreamObserver {
+  readonly #requests: Counter<"upstream" | "status">;
+  readonly #retries: Counter<"upstream" | "reason">;
+  readonly #estimated: Counter<"upstream">;
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#registry = registry;
+    this.#requests = new Counter({
+      name: `${PREFIX}_requests_total`,
+      help: "Attempts at replicas that have ended, by outcome: ok, cancelled, busy, gone, fault, ours (this server is refused), client",
+      labelNames: ["upstream", "status"],
+      registers,
+    });
+    this.#retries = new Counter({
+      name: `${PREFIX}_retries_total`,
+      help: "Further attempts of requests of which the client had seen nothing, by the failure before",
+      labelNames: ["upstream", "reason"],
+      registers,
+    });
+    this.#estimated = new Counter({
+      name: `${PREFIX}_usage_estimated_total`,
+      help: "Answers whose tokens were estimated, because the upstream gave no counts that can be right",
+      labelNames: ["upstream"],
+      registers,
+    });
+  }
+
+  ended(upstream: string, status: "ok" | "cancelled" | AnswerClass): void {
+    this.#requests.inc({ upstream, status });
+  }
+
+  retried(upstream: string, reason: AnswerClass): void {
+    this.#retries.inc({ upstream, reason });
+  }
+
+  estimated(upstream: string): void {
+    this.#estimated.inc({ upstream });
+  }
+
+  /** Adds gauges, read when the metrics are scraped. */
+  watch(upstreams: readonly UpstreamAccess[]): void {
+    const gauge = (name: string, help: string, read: (access: UpstreamAccess) => number | null) =>
+      new Gauge({
+        name: `${PREFIX}_${name}`,
+        help,
+        labelNames: ["upstream"],
+        registers: [this.#registry],
+        collect() {
+          this.reset();
+          for (const access of upstreams) {
+            const value = read(access);
+            if (value !== null) this.set({ upstream: access.config.name }, value);
+          }
+        },
+      });
+    const sum = (read: (replica: Replica) => number) => (access: UpstreamAccess) =>
+      access.replicas.reduce((total, replica) => total + read(replica), 0);
+    const known =
+      (read: (replica: Replica) => number | null, join: (values: number[]) => number) =>
+      ({ replicas }: UpstreamAccess) => {
+        const values = replicas.map(read).filter((value) => value !== null);
+        return values.length === 0 ? null : join(values);
+      };
+    const total = (values: number[]) => values.reduce((all, one) => all + one, 0);
+    gauge(
+      "up",
+      "Replicas that list their models",
+      sum(({ healthy }) => (healthy ? 1 : 0)),
+    );
+    gauge(
+      "inflight",
+      "Requests in flight",
+      sum(({ requests }) => requests),
+    );
+    gauge(
+      "limit",
+      "Requests of flex and batch that may be in flight",
+      sum(({ limit }) => limit.limit),
+    );
+    gauge("queued", "Requests of flex and batch that wait for a place under the limit", ({ gate }) => gate.waiting);
+    gauge(
+      "breaker_open",
+      "Replicas whose breaker is not closed",
+      sum(({ breaker }) => (breaker.state === "closed" ? 0 : 1)),
+    );
+    gauge(
+      "waiting",
+      "Requests in the replicas' own queues, as they report",
+      known(({ load }) => load.waiting, total),
+    );
+    gauge(
+      "kv_usage_ratio",
+      "Share of the fullest KV cache in use, as the replicas report",
+      known(
+        ({ load }) => load.kvUsed,
+        (values) => Math.max(...values),
+      ),
+    );
+    gauge("scrape_age_seconds", "Age of the oldest report of load", (access) =>
+      known(
+        ({ loadAt }) => (loadAt === null ? null : (access.clock.now() - loadAt) / 1000),
+        (ages) => Math.max(...ages),
+      )(access),
+    );
+  }
+}

@@ -1,0 +1,50 @@
+import { readFile } from "node:fs/promises";
+import { DEFAULT_TIMEOUTS, type UpstreamConfig } from "../../engine/upstream/dialect/upstream-config.ts";
+import { OptionsError } from "../../platform/options-error.ts";
+import type { UpstreamSetting } from "../options/kinds/upstream-kind.ts";
+import type { Options } from "../options/table.ts";
+
+/** Objectives of online work at upstreams where auto would derive them from measured steps, which they do not report. */
+const AUTO_TTFT_MS = 2000;
+const AUTO_ITL_MS = 200;
+const MOST_KEY_BYTES = 16_384;
+
+/** The upstreams of the options, with their API keys. Throws OptionsError for a key that is not there. */
+export function upstreamConfigs(
+  { upstream, sloTtftMs, sloItlMs }: Pick<Options, "upstream" | "sloTtftMs" | "sloItlMs">,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<UpstreamConfig[]> {
+  const objectives = {
+    sloTtftMs: sloTtftMs === "auto" ? AUTO_TTFT_MS : sloTtftMs,
+    sloItlMs: sloItlMs === "auto" ? AUTO_ITL_MS : sloItlMs,
+  };
+  return Promise.all(
+    upstream.map(async ({ apiKeyEnv, apiKeyFile, ...setting }) => ({
+      ...setting,
+      ...objectives,
+      apiKey: await apiKeyOf({ name: setting.name, apiKeyEnv, apiKeyFile }, env),
+      timeouts: DEFAULT_TIMEOUTS,
+    })),
+  );
+}
+
+async function apiKeyOf(
+  { name, apiKeyEnv, apiKeyFile }: Pick<UpstreamSetting, "name" | "apiKeyEnv" | "apiKeyFile">,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string | null> {
+  if (apiKeyEnv === null && apiKeyFile === null) return null;
+  const from = apiKeyEnv === null ? `file ${apiKeyFile}` : `environment variable ${apiKeyEnv}`;
+  const key = (apiKeyEnv === null ? await textOf(apiKeyFile ?? "") : env[apiKeyEnv])?.trim();
+  if (key === undefined || key === "" || /[^\x21-\x7e]/.test(key)) {
+    throw new OptionsError(`The upstream '${name}' takes its API key from the ${from}, which has none.`);
+  }
+  return key;
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  try {
+    return (await readFile(path, "utf8")).slice(0, MOST_KEY_BYTES);
+  } catch {
+    return undefined;
+  }
+}

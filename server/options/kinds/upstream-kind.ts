@@ -1,0 +1,127 @@
+import { z } from "zod";
+import { PRIORITY_STYLES, type PriorityStyle } from "../../../engine/upstream/dialect/priority.ts";
+import { UPSTREAM_KINDS, type UpstreamKind } from "../../../engine/upstream/dialect/upstream-config.ts";
+import type { Kind } from "./kind.ts";
+
+/** One upstream as the options set it. */
+export interface UpstreamSetting {
+  name: string;
+  /** Base URLs without a slash at their end. */
+  replicas: string[];
+  kind: UpstreamKind | null;
+  /** Ids at the upstream by the names that are served; null serves all that it lists. */
+  models: Record<string, string> | null;
+  /** The environment variable, or the file, with its API key; at most one is set. */
+  apiKeyEnv: string | null;
+  apiKeyFile: string | null;
+  priority: PriorityStyle;
+  context: number | null;
+  trusted: boolean;
+}
+
+const MOST_REPLICAS = 64;
+const MOST_UPSTREAMS = 32;
+
+const name = z
+  .string()
+  .trim()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "is not a name of letters, digits, '.', '_' and '-'");
+
+const url = z
+  .string()
+  .trim()
+  .max(2048)
+  .superRefine((text, context) => {
+    const problem = urlProblem(text);
+    if (problem !== null) context.addIssue({ code: "custom", message: problem });
+  })
+  .transform((text) => (URL.canParse(text) ? baseUrl(new URL(text)) : text));
+
+const urls = z.union([url.transform((one) => [one]), z.array(url).min(1).max(MOST_REPLICAS)]);
+
+const settings = z
+  .strictObject({
+    url: urls.optional(),
+    replicas: urls.optional(),
+    kind: z
+      .enum([...UPSTREAM_KINDS, "auto"])
+      .transform((kind) => (kind === "auto" ? null : kind))
+      .default(null),
+    models: z
+      .union([
+        z.array(z.string().min(1).max(256)).transform((ids) => Object.fromEntries(ids.map((id) => [id, id]))),
+        z.record(z.string().min(1).max(256), z.string().min(1).max(256)),
+      ])
+      .nullable()
+      .default(null),
+    apiKeyEnv: z.string().min(1).max(256).nullable().default(null),
+    apiKeyFile: z.string().min(1).max(4096).nullable().default(null),
+    priority: z.enum(PRIORITY_STYLES).default("none"),
+    context: z.number().int().min(16).max(100_000_000).nullable().default(null),
+    trusted: z.boolean().default(false),
+  })
+  .refine(
+    ({ url, replicas }) => (url === undefined) !== (replicas === undefined),
+    "has neither or both of url and replicas",
+  )
+  .refine(({ apiKeyEnv, apiKeyFile }) => apiKeyEnv === null || apiKeyFile === null, "has both apiKeyEnv and apiKeyFile")
+  .transform(({ url, replicas, ...rest }) => ({ ...rest, replicas: replicas ?? url ?? [] }));
+
+const plain = (address: string) => ({ url: address });
+
+/** `name=url`. */
+const written = z
+  .string()
+  .trim()
+  .regex(/^[^=]+=.+$/)
+  .transform((text): unknown => {
+    const divider = text.indexOf("=");
+    return { name: text.slice(0, divider), ...plain(text.slice(divider + 1)) };
+  });
+
+const named = z
+  .looseObject({ name })
+  .transform(({ name, ...rest }) => ({ name, rest }))
+  .pipe(z.object({ name, rest: settings }))
+  .transform(({ name, rest }): UpstreamSetting => ({ name, ...rest }));
+
+/** In the file a list, or a map of names to URLs or to maps. */
+const sources = z.union([
+  z.string().transform((one): unknown[] => [one]),
+  z.array(z.unknown()).max(MOST_UPSTREAMS),
+  z.record(z.string(), z.unknown()).transform((map) =>
+    Object.entries(map).map(([key, value]) => ({
+      name: key,
+      ...(typeof value === "string" || Array.isArray(value) ? { url: value } : Object(value)),
+    })),
+  ),
+]);
+
+/** Upstreams, whose models are served beside local ones. */
+export function upstreams(): Kind<UpstreamSetting[]> {
+  return {
+    metavar: "name=url",
+    allowed:
+      "name=url, with an http or https URL such as http://gpu-1:8000/v1; in the file a map of names to URLs, or to maps of " +
+      "url or replicas, kind, models, apiKeyEnv, apiKeyFile, priority, context and trusted",
+    schema: sources
+      .pipe(z.array(z.union([written, z.unknown()]).pipe(named)))
+      .refine((list) => new Set(list.map((one) => one.name)).size === list.length, "two have the same name"),
+    list: true,
+    nested: true,
+  };
+}
+
+function urlProblem(text: string): string | null {
+  if (!URL.canParse(text)) return "is not a URL";
+  const { protocol, username, password, search, hash } = new URL(text);
+  if (protocol !== "http:" && protocol !== "https:") return "is not an http or https URL";
+  if (username !== "" || password !== "") return "has a user or password: set apiKeyEnv or apiKeyFile";
+  return search === "" && hash === "" ? null : "has a query or a fragment";
+}
+
+/** A bare host gets OpenAI's path. */
+function baseUrl({ origin, pathname }: URL): string {
+  const path = pathname.replace(/\/+$/, "");
+  return `${origin}${path === "" ? "/v1" : path}`;
+}

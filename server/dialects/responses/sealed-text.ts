@@ -15,6 +15,8 @@ const KEY_BYTES = 32;
  */
 export class Seal {
   readonly #secret: Buffer;
+  /** The key that was used last: a request may have thousands of texts, and a derivation takes longer than a short text. */
+  #last: { owner: string; key: Buffer } | null = null;
 
   /** `secret` is 32 random bytes of the server. */
   constructor(secret: Buffer) {
@@ -43,6 +45,10 @@ export class Seal {
   }
 
   #key(owner: string): Buffer {
-    return Buffer.from(hkdfSync("sha256", this.#secret, "", `sealed text of ${owner}`, KEY_BYTES));
+    if (this.#last?.owner !== owner) {
+      const derived = hkdfSync("sha256", this.#secret, "", `sealed text of ${owner}`, KEY_BYTES);
+      this.#last = { owner, key: Buffer.from(derived) };
+    }
+    return this.#last.key;
   }
 }

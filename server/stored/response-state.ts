@@ -139,14 +139,17 @@ export class StoredState implements ResponseState {
     return row;
   }
 
-  async #chain({ seq }: ResponseRow): Promise<Item[]> {
+  async #chain({ seq, id, chainItems }: ResponseRow): Promise<Item[]> {
     const items: Item[] = [];
     for (let after = 0; ; ) {
       const read = { seq, after, order: "asc" as const, withOutput: true, limit: READ_ITEMS };
       const { rows, more } = await this.#deps.store.responses.chain(read);
       items.push(...rows.map(parsed));
       after = rows.at(-1)?.seq ?? after;
-      if (!more) return items;
+      if (more) continue;
+      // Its removal between two reads takes the items that no other response keeps.
+      if (items.length < chainItems) throw noPrevious(id);
+      return items;
     }
   }
 

@@ -49,11 +49,13 @@ export class StoredResponses {
     return { rows, hasMore: more };
   }
 
-  async #whole({ seq, status, object }: ResponseRow): Promise<object> {
+  async #whole({ seq, owner, id, status, object }: ResponseRow): Promise<object> {
     const output: unknown[] = [];
     for (let after = 0; ; ) {
       const { rows, more } = await this.#deps.store.responses.output({ seq, after });
       output.push(...rows.map(({ item }): unknown => JSON.parse(item)));
+      // A removal meanwhile has taken the items that were not read.
+      if (after > 0 || rows.length === 0) await this.row(owner, id);
       after = rows.at(-1)?.seq ?? after;
       // The keys keep their places. The object of a response in progress is as it was queued.
       if (!more) return { ...JSON.parse(object), status, output };

@@ -49,6 +49,33 @@ test("the context of a chain of 50 turns has every item of input and output, old
   expect([next.rows.length, next.hasMore]).toEqual([97, false]);
 });
 
+test("a response that is removed while it is read is not continued or answered in part", async () => {
+  const removing = async (id: string) => {
+    await store.responses.remove({ owner: "me", id, now: 5000, limit: 500 });
+  };
+  const responses: Store["responses"] = {
+    ...store.responses,
+    chain: async (read) => {
+      const page = await store.responses.chain(read);
+      await removing("resp_chained");
+      return page;
+    },
+    output: async (read) => {
+      await removing("resp_read");
+      return store.responses.output(read);
+    },
+  };
+  const parts = { files: { quota: () => null }, time: { now: () => 0, epochMs: () => 5_000_000 } };
+  const racing = storedAnswers({ maxBody: 10_000_000, maxStored: 1000 }, { ...store, responses }, parts);
+  const long = Array.from({ length: 3 }, () => said("x".repeat(600_000)));
+  await stored.responseState.keep(CALLER, response("resp_chained"), long);
+  const absent = { status: 400, code: "previous_response_not_found" };
+  const context = racing.responseState.context("me", { previousResponseId: "resp_chained" });
+  await expect(context).rejects.toMatchObject(absent);
+  await keep(response("resp_read"));
+  await expect(racing.responses.get("me", "resp_read")).rejects.toMatchObject({ status: 404 });
+});
+
 test("a response is continued by its owner alone, and only when it has ended", async () => {
   const { responseState } = stored;
   await keep(response("resp_own"));

@@ -54,6 +54,17 @@ describe("a response", () => {
         ],
       },
     ],
+    [
+      "a call whose output is null",
+      {
+        input: [
+          user("Hello!"),
+          { type: "function_call", call_id: "call_1", name: "get_time", arguments: "{}" },
+          { type: "function_call_output", call_id: "call_1", output: null },
+          user("Capital of France?"),
+        ],
+      },
+    ],
     ["tools of unknown types", { input: "Capital of France?", tools: [{ type: "local_shell" }, TIME] }],
     ["unknown includes", { input: "Capital of France?", include: ["file_search_call.results"], store: false }],
   ])("is made of %s", async (_, fields) => {

@@ -10,21 +10,14 @@ import { checkMessageStream } from "../streams/message-stream.ts";
 import { checkLines } from "../streams/ollama-lines.ts";
 import { checkResponseStream } from "../streams/response-stream.ts";
 import { eventsOf, wholeEvents } from "../streams/sse.ts";
-import { copyGguf } from "./gguf-copy.ts";
 import { DEMO_MODEL, startServer, type TestServer } from "./server.ts";
-
-/** The demo model with a template that opens reasoning, and takes no tools. */
-const THINKER = `{%- for message in messages -%}
-{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' -}}
-{%- endfor -%}
-{{- '<|im_start|>assistant\\n' -}}
-{%- if enable_thinking is not defined or enable_thinking -%}{{- '<think>\\n' -}}{%- endif -%}`;
+import { writeThinker } from "./thinker.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "nightshift-streams-"));
 let server: TestServer;
 beforeAll(async () => {
   const thinker = join(folder, "thinker.gguf");
-  copyGguf(DEMO_MODEL, thinker, "tokenizer.chat_template", THINKER);
+  writeThinker(thinker);
   server = await startServer("--threads", "1", "--model", `demo=${DEMO_MODEL}`, "--model", `thinker=${thinker}`);
 });
 afterAll(async () => {

@@ -1,19 +1,31 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import Anthropic, { type APIError, BadRequestError, NotFoundError } from "@anthropic-ai/sdk";
+import { betaZodTool } from "@anthropic-ai/sdk/helpers/beta/zod";
 import { generateText, Output, stepCountIs, streamText, tool } from "ai";
 import { toFile } from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { DEMO_MODEL, startServer, type TestServer } from "../api/server.ts";
+import { writeThinker } from "../api/thinker.ts";
 import { until } from "../api/until.ts";
 
+const folder = mkdtempSync(join(tmpdir(), "nightshift-anthropic-"));
 let server: TestServer;
 let client: Anthropic;
 beforeAll(async () => {
-  server = await startServer("--threads", "1", "--model", `demo=${DEMO_MODEL}`, "--alias", "claude-*=demo");
+  const thinker = join(folder, "thinker.gguf");
+  writeThinker(thinker);
+  const models = ["--model", `demo=${DEMO_MODEL}`, "--model", `thinker=${thinker}`];
+  server = await startServer("--threads", "1", ...models, "--alias", "claude-*=demo");
   client = new Anthropic({ baseURL: server.origin, apiKey: "none", maxRetries: 0 });
 });
-afterAll(() => server.stop());
+afterAll(async () => {
+  await server?.stop();
+  rmSync(folder, { recursive: true });
+});
 
 const COUNT = { model: "demo", max_tokens: 64, temperature: 0, messages: [user("Count from 3 to 7.")] };
 const WEATHER: Anthropic.Tool = {
@@ -69,6 +81,43 @@ describe("the SDK of Anthropic", () => {
     expect(answer.content).toMatchObject([{ type: "text", text: "It is 31 degrees in Cairo." }]);
   });
 
+  test("runs tools of a stream by itself, until the answer", async () => {
+    const cities: string[] = [];
+    const weather = betaZodTool({
+      name: WEATHER.name,
+      description: WEATHER.description!,
+      inputSchema: z.object({ city: z.string() }),
+      run: ({ city }) => {
+        cities.push(city);
+        return '{"temperature": 31}';
+      },
+    });
+    const asked = { ...COUNT, messages: [{ role: "user" as const, content: "Weather in Cairo?" }], tools: [weather] };
+    const runner = client.beta.messages.toolRunner({ ...asked, stream: true });
+    const stops: unknown[] = [];
+    for await (const stream of runner) stops.push((await stream.finalMessage()).stop_reason);
+    expect([cities, stops]).toEqual([["Cairo"], ["tool_use", "end_turn"]]);
+    const texts = (await runner.done()).content.map((block) => (block.type === "text" ? block.text : block.type));
+    expect(texts).toEqual([expect.stringContaining("31 degrees")]);
+  });
+
+  test("accumulates reasoning with its signature, which goes back in the next turn", async () => {
+    const asked = { ...COUNT, model: "thinker", thinking: { type: "enabled" as const, budget_tokens: 5 } };
+    const stream = client.messages.stream(asked);
+    let thought = "";
+    stream.on("thinking", (delta, snapshot) => {
+      thought += delta;
+      expect(snapshot).toBe(thought);
+    });
+    const { content } = await stream.finalMessage();
+    expect(content[0]).toEqual({ type: "thinking", thinking: thought, signature: expect.stringMatching(/./) });
+    expect(thought).toMatch(/./);
+    const messages = [...COUNT.messages, { role: "assistant" as const, content }, user("Go on.")];
+    const dry: unknown = await client.messages.create({ ...asked, messages, nightshift: { dry_run: true } } as object &
+      typeof asked);
+    expect(dry).toMatchObject({ prompts: [{ text: expect.stringContaining(`<think>${thought}</think>`) }] });
+  });
+
   test("has its own error classes, with the type of the error", async () => {
     const unknown = await client.messages.create({ ...COUNT, model: "none" }).catch((error: unknown) => error);
     expect(unknown).toBeInstanceOf(NotFoundError);
@@ -83,7 +132,7 @@ describe("the SDK of Anthropic", () => {
   test("lists models page by page, and finds one by a pattern of names", async () => {
     const ids: string[] = [];
     for await (const model of client.models.list({ limit: 1 })) ids.push(model.id);
-    expect(ids).toEqual(["demo"]);
+    expect(ids).toEqual(["demo", "thinker"]);
     expect(await client.models.retrieve("claude-sonnet-9")).toMatchObject({ type: "model", id: "demo" });
     const { model } = await client.messages.create({ ...COUNT, model: "claude-opus-9", max_tokens: 1 });
     expect(model).toBe("demo");

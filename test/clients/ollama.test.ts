@@ -30,6 +30,20 @@ test("chat streams to its end, with counts", async () => {
   expect(parts.at(-1)!.eval_count).toBeGreaterThan(10);
 });
 
+test("chat streams a call whole, in one part", async () => {
+  const messages = [{ role: "user", content: "What is the weather in Oslo?" }];
+  const calls = [];
+  for await (const { message } of await client.chat({
+    model: "demo",
+    messages,
+    tools: [WEATHER],
+    options,
+    stream: true,
+  }))
+    calls.push(...(message.tool_calls ?? []));
+  expect(calls).toMatchObject([{ function: { name: "get_weather", arguments: { city: "Oslo" } } }]);
+});
+
 test("chat calls a tool, and answers from its result", async () => {
   const question = { role: "user", content: "What is the weather in Oslo?" };
   const { message } = await client.chat({ model: "demo", messages: [question], tools: [WEATHER], options });

@@ -1,24 +1,37 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createOpenAI } from "@ai-sdk/openai";
 import { Agent, tool as agentTool, OpenAIProvider, Runner, setTracingDisabled } from "@openai/agents";
-import { generateText, stepCountIs, streamText, tool } from "ai";
+import { generateText, type ModelMessage, stepCountIs, streamText, tool } from "ai";
 import type OpenAI from "openai";
 import { zodTextFormat } from "openai/helpers/zod";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { HeldSteps } from "../api/held-steps.ts";
-import { readied, TestServer } from "../api/server.ts";
+import { DEMO_MODEL, readied, TestServer } from "../api/server.ts";
+import { writeThinker } from "../api/thinker.ts";
 
 const steps = new HeldSteps();
+const folder = mkdtempSync(join(tmpdir(), "nightshift-responses-"));
 let server: TestServer;
 let client: OpenAI;
 beforeAll(async () => {
   setTracingDisabled(true);
-  server = await readied(new TestServer(["--threads", "1"], steps.env));
+  const thinker = join(folder, "thinker.gguf");
+  writeThinker(thinker);
+  const models = ["--model", `demo=${DEMO_MODEL}`, "--model", `thinker=${thinker}`];
+  server = await readied(new TestServer(["--threads", "1", ...models], steps.env));
   client = server.client;
 });
-afterAll(() => server.stop());
+afterAll(async () => {
+  await server?.stop();
+  rmSync(folder, { recursive: true });
+});
 
 const DEMO = { model: "demo", temperature: 0 };
+/** A model that reasons, and the tokens after which it has to answer. */
+const THINKER = { model: "thinker", temperature: 0, thinking_token_budget: 5, max_output_tokens: 24 };
 const WEATHER = "Get the weather of a city";
 /** As text, with the space that the demo model was trained on. */
 const HOT = '{"temperature": 31}';
@@ -78,14 +91,39 @@ describe("openai", () => {
     expect(response).toMatchObject({ status: "completed", output_text: text });
   });
 
-  test("responses.parse fills a zod schema", async () => {
+  test("responses.parse and responses.stream fill a zod schema", async () => {
     const Person = z.object({ name: z.string(), age: z.int(), city: z.string() });
-    const { output_parsed } = await client.responses.parse({
+    const asked = {
       ...DEMO,
       input: "Extract name, age and city as JSON: Hugo is 41 years old and lives in Lima.",
       text: { format: zodTextFormat(Person, "person") },
+    };
+    const whole = await client.responses.parse(asked);
+    const streamed = await client.responses.stream(asked).finalResponse();
+    for (const { output_parsed } of [whole, streamed]) {
+      expect(output_parsed).toEqual({ name: "Hugo", age: 41, city: "Lima" });
+    }
+  });
+
+  test("responses.stream builds reasoning of its deltas, which goes back sealed", async () => {
+    const input: OpenAI.Responses.ResponseInput = [{ role: "user", content: "Hello!" }];
+    const asked = { ...THINKER, store: false, include: ["reasoning.encrypted_content" as const] };
+    const stream = client.responses.stream({ ...asked, input, reasoning: { summary: "auto" } });
+    let text = "";
+    let summary = "";
+    stream.on("response.reasoning_text.delta", ({ delta }) => {
+      text += delta;
     });
-    expect(output_parsed).toEqual({ name: "Hugo", age: 41, city: "Lima" });
+    stream.on("response.reasoning_summary_text.delta", ({ delta }) => {
+      summary += delta;
+    });
+    const { output } = await stream.finalResponse();
+    expect(output[0]).toMatchObject({ type: "reasoning", content: [{ text }], summary: [{ text: summary }] });
+    expect([text.length > 0, summary]).toEqual([true, text]);
+    const sealed = output.map((item) => (item.type === "reasoning" ? { ...item, content: [], summary: [] } : item));
+    input.push(...(sealed as OpenAI.Responses.ResponseInputItem[]), { role: "user", content: "Go on." });
+    const dry: unknown = await client.responses.create({ ...asked, input, nightshift: { dry_run: true } } as object);
+    expect(dry).toMatchObject({ prompts: [{ text: expect.stringContaining(`<think>${text}</think>`) }] });
   });
 
   test("a loop of streamed tool calls ends with an answer", async () => {
@@ -109,13 +147,15 @@ describe("openai", () => {
 // With the store, which is its default, it sends earlier messages as references to stored items.
 describe.each([true, false])("the AI SDK's own provider of OpenAI, with store: %s", (store) => {
   const bodies: string[] = [];
-  const provider = () =>
+  /** With fields that the provider itself does not send. */
+  const provider = (fields: object = {}) =>
     createOpenAI({
       baseURL: `${server.origin}/v1`,
       apiKey: "none",
       fetch: (url, init) => {
-        bodies.push(String(init?.body));
-        return fetch(url, init);
+        const body = JSON.stringify({ ...JSON.parse(String(init?.body)), ...fields });
+        bodies.push(body);
+        return fetch(url, { ...init, body });
       },
     });
   const demo = () => ({
@@ -150,6 +190,24 @@ describe.each([true, false])("the AI SDK's own provider of OpenAI, with store: %
     });
     expect(second.text).toBe("The capital of France is Paris.");
     expect(bodies.at(-1)!.includes('"item_reference"')).toBe(store);
+  });
+
+  test("streamText has the reasoning, and sends it back with the next turn", async () => {
+    const openai = { store, forceReasoning: true, reasoningSummary: "auto" };
+    const asked = { model: provider(THINKER)("thinker"), maxRetries: 0, providerOptions: { openai } };
+    const first = streamText({ ...asked, prompt: "Hello!" });
+    const reasoning = await first.reasoningText;
+    expect(reasoning).toMatch(/./);
+    const { messages } = await first.response;
+    const next: ModelMessage[] = [
+      { role: "user", content: "Hello!" },
+      ...messages,
+      { role: "user", content: "Go on." },
+    ];
+    await generateText({ ...asked, messages: next });
+    const { input }: { input: Record<string, unknown>[] } = JSON.parse(bodies.at(-1)!);
+    if (store) expect(input).toContainEqual({ type: "item_reference", id: expect.stringMatching(/^rs_/) });
+    else expect(input).toContainEqual(expect.objectContaining({ encrypted_content: expect.any(String) }));
   });
 
   test.each(["generateText", "streamText"])("%s calls the tool and answers from its result", async (how) => {

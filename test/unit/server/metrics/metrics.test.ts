@@ -25,6 +25,10 @@ describe("a served request", () => {
     await expect.poll(() => value(`requests_total{${LABELS},status="ok"}`)).toBe(1);
     expect(await value(`time_to_first_token_seconds_count{${LABELS}}`)).toBe(1);
     expect(await value(`queue_time_seconds_count{${LABELS}}`)).toBe(1);
+    // The request waits in the queue alone: its first token comes in the turn in which it starts.
+    const waited = await value(`queue_time_seconds_sum{${LABELS}}`);
+    expect(waited).toBeGreaterThan(0);
+    expect(await value(`time_to_first_token_seconds_sum{${LABELS}}`)).toBeGreaterThanOrEqual(waited);
     expect(await value(`request_duration_seconds_count{${LABELS}}`)).toBe(1);
     expect(await value(`inter_token_latency_seconds_count{${LABELS}}`)).toBe(3);
     expect(await value(`prompt_tokens_total{${LABELS}}`)).toBe(5);

@@ -123,6 +123,22 @@ test("a call that ends in the step of later text is one call, and the text follo
   ]);
 });
 
+test.each<[string, object, string | undefined]>([
+  ["content", { content: [{ type: "reasoning_text", text: "hm" }] }, "hm"],
+  ["a summary", { summary: [{ type: "summary_text", text: "hm" }] }, "hm"],
+  ["content and a foreign seal", { encrypted_content: "x", content: [{ type: "reasoning_text", text: "hm" }] }, "hm"],
+  ["a foreign seal alone", { id: "rs_1", encrypted_content: "x" }, undefined],
+  ["nothing", {}, undefined],
+])("reasoning that comes back with %s is reasoning of its turn, and the stream goes on", async (_, fields, thought) => {
+  const reasoning = { type: "reasoning", summary: [], ...fields };
+  const input = [{ role: "user", content: "hi" }, reasoning, { role: "assistant", content: "Hi." }];
+  const events = await eventsOf({ ...ASKED, input: [...input, { role: "user", content: "go on" }] });
+  expect(events.at(-1)!.type).toBe("response.completed");
+  const { prompt } = server.engine.requests.at(-1)!.submission;
+  const said = { role: "assistant", content: "Hi." };
+  expect(Object(prompt).messages[1]).toEqual(thought === undefined ? said : { ...said, reasoning_content: thought });
+});
+
 test("an answer without text is an empty message", async () => {
   server.engine.script = (request) => request.begin().say("").finish();
   const whole = await client.responses.create({ model: "demo", input: "hi" });

@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
 import { Gauge, type Registry } from "prom-client";
-import { BackgroundReading } from "../background-reading.ts";
+import { BackgroundReading } from "./background-reading.ts";
 import { readGpu } from "./nvidia-smi.ts";
 
 /** Milliseconds that a reading is shown: two scrapes at the longest usual interval. */

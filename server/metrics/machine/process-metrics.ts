@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, type Registry } from "prom-client";
-import { watchLoopDelay } from "../loop-delay.ts";
+import { watchLoopDelay } from "./loop-delay.ts";
 
 /**
  * Adds the series of the server process (CPU, memory, event-loop delay). Three kinds of prom-client's series are left out:

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { BackgroundReading } from "../../../../../server/metrics/background-reading.ts";
+import { BackgroundReading } from "../../../../../server/metrics/machine/background-reading.ts";
 import { parseGpu, readGpu } from "../../../../../server/metrics/machine/nvidia-smi.ts";
 
 let dir: string;

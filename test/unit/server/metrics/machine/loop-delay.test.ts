@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
-import { watchLoopDelay } from "../../../../server/metrics/loop-delay.ts";
-import { Scrape } from "../../../api/scrape.ts";
+import { watchLoopDelay } from "../../../../../server/metrics/machine/loop-delay.ts";
+import { Scrape } from "../../../../api/scrape.ts";
 
 it("every scrape shows one long delay among many short ones", async () => {
   const registry = new Registry();

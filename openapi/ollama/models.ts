@@ -10,7 +10,9 @@ const named = z
   });
 
 /** POST /api/show */
-export const ollamaShowRequest = named;
+export const ollamaShowRequest = named.safeExtend({
+  verbose: z.boolean().nullish().describe("True: `model_info` has lists too, such as the vocabulary."),
+});
 /** POST /api/pull */
 export const ollamaPullRequest = named.safeExtend({ stream: z.boolean().nullish().describe("Default true.") });
 
@@ -54,6 +56,8 @@ export const ollamaLoaded = z.object({
 });
 export type OllamaLoaded = z.infer<typeof ollamaLoaded>;
 
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+
 export const ollamaModel = z.object({
   license: z.string(),
   modelfile: z.string(),
@@ -61,7 +65,9 @@ export const ollamaModel = z.object({
   template: z.string(),
   system: z.string(),
   details,
-  model_info: z.record(z.string(), z.union([z.string(), z.number()])),
+  model_info: z
+    .record(z.string(), z.union([scalar, z.array(scalar), z.null()]))
+    .describe("The metadata of the file. Lists are null without `verbose`."),
   capabilities,
   modified_at: z.string(),
 });

@@ -223,7 +223,18 @@ describe("models", () => {
     expect(capabilities).toEqual(["completion", "tools"]);
     const { data } = await server.client.models.list();
     const served = z.object({ nightshift: z.object({ context: z.int() }) }).parse(data[0]).nightshift.context;
-    expect(model_info).toMatchObject({ "general.architecture": "llama", "llama.context_length": served });
+    expect(model_info).toMatchObject({
+      "general.architecture": "llama",
+      "general.parameter_count": expect.any(Number),
+      "llama.context_length": served,
+      "llama.block_count": 4,
+      "llama.attention.layer_norm_rms_epsilon": 0.00001,
+      "tokenizer.chat_template": expect.stringContaining("{%"),
+      "tokenizer.ggml.tokens": null,
+    });
+    const { "tokenizer.ggml.tokens": tokens, ...rest } = (await described({ model: "demo", verbose: true })).model_info;
+    expect(tokens).toHaveLength(Number(model_info["llama.vocab_size"]));
+    expect(rest["llama.context_length"]).toBe(served);
     expect((await described({ model: "thinker:latest" })).capabilities).toContain("thinking");
   });
 

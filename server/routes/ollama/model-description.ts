@@ -43,7 +43,10 @@ function vramBytes({ local }: ModelFacts): number {
 }
 
 /** One model in detail. */
-export function describedModel({ id, created, engine: { facts } }: ServedModel): OllamaModel {
+export function describedModel(
+  { id, created, engine: { facts } }: ServedModel,
+  model_info: OllamaModel["model_info"],
+): OllamaModel {
   return {
     license: "",
     modelfile: `FROM ${taggedName(id)}\n`,
@@ -51,7 +54,7 @@ export function describedModel({ id, created, engine: { facts } }: ServedModel):
     template: "",
     system: "",
     details: details(facts),
-    model_info: modelInfo(id, facts),
+    model_info,
     capabilities: capabilities(facts),
     modified_at: rfc3339(created),
   };
@@ -82,24 +85,6 @@ function details(facts: ModelFacts | null): Details {
   };
 }
 
-/**
- * The properties of the file under the names of its metadata. The context is the served one: clients compute from it how long
- * a prompt may be.
- */
-function modelInfo(id: string, facts: ModelFacts | null): OllamaModel["model_info"] {
-  const architecture = facts?.local?.architecture ?? "unknown";
-  const common = { "general.architecture": architecture, "general.basename": id };
-  if (facts === null) return common;
-  const { local, vocabulary, embedding } = facts;
-  return {
-    ...common,
-    ...(local !== null && { "general.parameter_count": local.parameters }),
-    [`${architecture}.context_length`]: servedContext(facts),
-    ...(vocabulary !== null && { [`${architecture}.vocab_size`]: vocabulary }),
-    ...(embedding?.width != null && { [`${architecture}.embedding_length`]: embedding.width }),
-  };
-}
-
 /** A model that has not been loaded yet is listed as one that chats and calls tools, as most do. */
 function capabilities(facts: ModelFacts | null): Capabilities {
   if (facts === null) return ["completion", "tools"];
@@ -112,7 +97,8 @@ function capabilities(facts: ModelFacts | null): Capabilities {
   ];
 }
 
-function servedContext({ generates, context, embedding }: ModelFacts): number {
+/** The longest request in tokens. */
+export function servedContext({ generates, context, embedding }: ModelFacts): number {
   return generates ? context : (embedding?.context ?? context);
 }
 

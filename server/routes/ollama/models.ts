@@ -2,6 +2,7 @@ import type { RequestHandler } from "express";
 import { mayUseModel } from "../../../ledger/key.ts";
 import { ApiError } from "../../../openapi/api-error.ts";
 import { validate } from "../../../openapi/generation/validate.ts";
+import { jsonBytes } from "../../../openapi/json/json-pieces.ts";
 import {
   type OllamaLoaded,
   type OllamaTags,
@@ -9,22 +10,27 @@ import {
   ollamaShowRequest,
 } from "../../../openapi/ollama/models.ts";
 import { type Clock, epochSeconds } from "../../../platform/clock.ts";
+import type { Log } from "../../../platform/log.ts";
+import { SerialQueue } from "../../../platform/serial-queue.ts";
 import { namedModel } from "../../dialects/ollama/model-name.ts";
 import { readJson } from "../../http/body/json-body.ts";
+import { disconnectSignal } from "../../http/connection/client-disconnect.ts";
 import { callerOf } from "../../http/context/caller.ts";
-import { sendJson } from "../../http/respond.ts";
+import { sendJson, sendLargeJson } from "../../http/respond.ts";
 import type { Routes } from "../../http/routes.ts";
 import type { ModelSet } from "../../models/model-set.ts";
 import type { Residency } from "../../models/residency.ts";
 import type { AppOptions } from "../../options/app-options.ts";
 import { BODY_BYTES } from "../input-limits.ts";
 import { describedModel, listedModel, loadedModel } from "./model-description.ts";
+import { ModelInfo } from "./model-info.ts";
 
 export interface OllamaRouteParts {
   models: ModelSet;
   residency: Pick<Residency, "idleUntil">;
   clock: Clock;
-  options: Pick<AppOptions, "ollama">;
+  log: Log;
+  options: Pick<AppOptions, "ollama" | "stallMs">;
 }
 
 /** The version of Ollama whose API this is. Clients compare it by its parts, and some refuse below 0.14. */
@@ -38,7 +44,7 @@ export function ollamaRoutes(parts: OllamaRouteParts): Routes {
     "/api/version": { get: (req, res) => sendJson(req, res, 200, JSON.stringify({ version: VERSION })) },
     "/api/tags": { get: listModels(models) },
     "/api/ps": { get: listLoaded(parts) },
-    "/api/show": { post: showModel(models) },
+    "/api/show": { post: showModel(parts) },
     "/api/pull": { post: pullModel(models) },
     "/api/create": { post: unmanaged },
     "/api/copy": { post: unmanaged },
@@ -75,11 +81,18 @@ function listLoaded({ models, residency, clock }: OllamaRouteParts): RequestHand
   };
 }
 
-function showModel(models: ModelSet): RequestHandler {
+function showModel({ models, log, options: { stallMs } }: OllamaRouteParts): RequestHandler {
+  const info = new ModelInfo(log);
+  // A vocabulary with its merges takes tens of megabytes of memory.
+  const vocabularies = new SerialQueue(1);
   return async (req, res) => {
-    const { model, name } = validate(ollamaShowRequest, await readJson(req, res, BODY_BYTES.ollamaModel, true));
-    const found = await namedModel(models, model ?? name ?? "", callerOf(req));
-    sendJson(req, res, 200, JSON.stringify(describedModel(found)));
+    const body = validate(ollamaShowRequest, await readJson(req, res, BODY_BYTES.ollamaModel, true));
+    const caller = callerOf(req);
+    const found = await namedModel(models, body.model ?? body.name ?? "", caller);
+    const lists = body.verbose === true;
+    const written = async () => jsonBytes(describedModel(found, await info.of(found, lists)));
+    const text = await (lists ? vocabularies.take(caller.owner, 1, written, disconnectSignal(res)) : written());
+    sendLargeJson(req, res, text, stallMs);
   };
 }
 

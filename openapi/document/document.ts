@@ -15,9 +15,9 @@ import {
   ollamaEmbeddingsRequest,
   ollamaEmbedRequest,
 } from "../ollama/embed.ts";
+import { ollamaError } from "../ollama/error.ts";
 import { ollamaGenerateAnswer, ollamaGenerateRequest } from "../ollama/generate.ts";
 import {
-  ollamaError,
   ollamaLoaded,
   ollamaModel,
   ollamaPullRequest,

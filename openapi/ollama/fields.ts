@@ -64,7 +64,7 @@ const duration = z.int().min(0).optional().describe("Nanoseconds.");
 /** Fields of every line of an answer, and of a whole one. */
 export const answerFields = {
   model: z.string().describe("The name in the request."),
-  created_at: z.string().describe("The start of the answer, by RFC 3339."),
+  created_at: z.string().describe("The time of the line, by RFC 3339."),
   done: z.boolean().describe("True on the last line."),
   logprobs: z.array(z.object({ ...token, top_logprobs: z.array(z.object(token)) })).optional(),
   done_reason: z.enum(["stop", "length", "load", "unload"]).optional().describe("On the last line."),

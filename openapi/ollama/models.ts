@@ -74,4 +74,3 @@ export const ollamaModel = z.object({
 export type OllamaModel = z.infer<typeof ollamaModel>;
 
 export const ollamaStatus = z.object({ status: z.string() });
-export const ollamaError = z.object({ error: z.string() });

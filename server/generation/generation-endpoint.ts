@@ -77,8 +77,8 @@ export class GenerationEndpoint implements InferenceEndpoint {
   }
 
   async #prepare(asked: GenerationRequest, ready: ReadyModel, signal: AbortSignal): Promise<TokenRun | GenerationRun> {
-    requireTask(ready.facts, "generate");
     asked.checkModel?.(ready.facts);
+    requireTask(ready.facts, "generate");
     checkInfill(asked.submissions, ready.facts);
     checkTokens(asked.submissions, ready.facts);
     const request = asked.truncate ? await withinContext(asked, ready, signal) : asked;

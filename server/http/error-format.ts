@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { anthropicErrorBody, anthropicStatus } from "../../openapi/anthropic/error.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
+import { ollamaErrorBody } from "../../openapi/ollama/error.ts";
 
 /** The form of the errors of an API. */
 export interface ErrorFormat {
@@ -10,7 +11,7 @@ export interface ErrorFormat {
 
 const OPENAI: ErrorFormat = { written: (error) => ({ status: error.status, body: error.body }) };
 
-const OLLAMA: ErrorFormat = { written: ({ status, message }) => ({ status, body: { error: message } }) };
+const OLLAMA: ErrorFormat = { written: (error) => ({ status: error.status, body: ollamaErrorBody(error) }) };
 
 const ANTHROPIC: ErrorFormat = {
   written: (error, requestId) => ({ status: anthropicStatus(error), body: anthropicErrorBody(error, requestId) }),

@@ -202,7 +202,10 @@ describe("vectors", () => {
     const answer = ollamaEmbedAnswer.parse(await (await embed({ input: ["Hello!", long], dimensions: 8 })).json());
     expect(answer.embeddings.map((vector) => vector.length)).toEqual([8, 8]);
     for (const vector of answer.embeddings) expect(Math.hypot(...vector)).toBeCloseTo(1, 4);
-    expect((await embed({ input: long, truncate: false })).status).toBe(400);
+    expect(await refusal("/api/embed", { model: "demo", input: long, truncate: false })).toEqual({
+      status: 400,
+      error: expect.stringMatching(/^the input length exceeds the context length: .*4096 tokens/),
+    });
     expect(await (await embed({ input: [] })).json()).toEqual({ model: "demo", embeddings: [] });
     const old = await server.post("/api/embeddings", { model: "demo", prompt: "Hello!" });
     expect(ollamaEmbeddingsAnswer.parse(await old.json()).embedding.length).toBeGreaterThan(8);
@@ -271,17 +274,22 @@ const CHAT = { model: "demo", messages: [user("Hi")] };
 test.each<[string, unknown, number, RegExp]>([
   ["/api/chat", "", 400, /body/],
   ["/api/chat", "{", 400, /JSON/],
-  ["/api/chat", { messages: [user("Hi")] }, 400, /model/],
+  ["/api/chat", { messages: [user("Hi")] }, 400, /^model is required/],
   ["/api/chat", { ...CHAT, model: "nothing" }, 404, /^model 'nothing' not found$/],
   ["/api/chat", { ...CHAT, format: "yaml" }, 400, /format/],
   ["/api/chat", { ...CHAT, options: { temperature: "hot" } }, 400, /options\.temperature/],
-  ["/api/chat", { ...CHAT, logprobs: true, top_logprobs: 21 }, 400, /top_logprobs/],
+  ["/api/chat", { ...CHAT, logprobs: true, top_logprobs: 21 }, 400, /^top_logprobs must be between 0 and 20/],
   ["/api/chat", { model: "demo", messages: [{ ...user("Hi"), images: ["AAAA"] }] }, 400, /images/],
   ["/api/chat", { ...CHAT, _debug_render_only: true }, 400, /_debug_render_only/],
   ["/api/generate", { model: "demo", prompt: "a", suffix: "b" }, 400, /^"demo" does not support insert$/],
   ["/api/generate", { model: "demo", prompt: "a", template: "{{ .Prompt }}" }, 400, /template/],
-  ["/api/generate", { model: "demo", prompt: "a", raw: true, system: "b" }, 400, /raw mode does not support/],
-  ["/api/embed", { model: "demo", input: 5 }, 400, /input/],
+  [
+    "/api/generate",
+    { model: "demo", prompt: "a", raw: true, system: "b" },
+    400,
+    /^raw mode does not support template, system, or context/,
+  ],
+  ["/api/embed", { model: "demo", input: 5 }, 400, /^invalid input type/],
   ["/api/show", {}, 400, /model is required/],
   ["/api/show", { model: "nothing" }, 404, /^model 'nothing' not found$/],
   ["/api/unknown", {}, 404, /Unknown request URL/],

@@ -1,7 +1,7 @@
 import type { ZodType } from "zod";
 import type { OllamaChatAnswer } from "../../openapi/ollama/chat.ts";
+import { ollamaError } from "../../openapi/ollama/error.ts";
 import type { OllamaGenerateAnswer } from "../../openapi/ollama/generate.ts";
-import { ollamaError } from "../../openapi/ollama/models.ts";
 import { exact, rule, same } from "./rule.ts";
 
 type Line = OllamaChatAnswer | OllamaGenerateAnswer;

@@ -1,5 +1,6 @@
 import type { SequenceFinish } from "../../../engine/protocol/output.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
+import { ollamaErrorBody } from "../../../openapi/ollama/error.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { WholeChoice } from "../../generation/output/body-sink.ts";
 import type { AnswerEnd } from "../../generation/output/sink.ts";
@@ -61,8 +62,8 @@ export class AnswerLines implements StreamFormat {
     return this.#line(NOTHING, endFields(this.#reason, end));
   }
 
-  failed({ message }: ApiError): string {
-    return `${JSON.stringify({ error: message })}\n`;
+  failed(error: ApiError): string {
+    return `${JSON.stringify(ollamaErrorBody(error))}\n`;
   }
 
   /** An empty line would break readers. */

@@ -10,7 +10,7 @@ import { turnRequest } from "../../generation/turn-request.ts";
 import { functionTool } from "../chat.ts";
 import { AnswerLines, type Said, wholeAnswer } from "./answer-lines.ts";
 import { turnMessages } from "./messages.ts";
-import { checkThinking, ignoredOptions, ollamaForm, ollamaSettings, ollamaThinking } from "./settings.ts";
+import { checkCapabilities, ignoredOptions, ollamaForm, ollamaSettings, ollamaThinking } from "./settings.ts";
 
 /** POST /api/chat. */
 export function ollamaChatDialect(limits: RequestLimits, clock: Clock): Dialect {
@@ -28,7 +28,7 @@ function ollamaChatReader(limits: RequestLimits, clock: Clock): (body: unknown) 
       stream: body.stream ?? true,
       ignored: [...ignoredNames(Object(json), schema), ...ignoredOptions(json)],
       dryRun: false,
-      checkModel: (facts) => checkThinking(body, facts),
+      checkModel: (facts) => checkCapabilities(body, facts, "chat"),
       chunks: () => new AnswerLines(body.model, clock, chatMessage),
       whole: (_identity, [choice], end) => wholeAnswer(body.model, clock, chatMessage, choice!, end),
     };

@@ -12,7 +12,7 @@ import { infillPrompt } from "../../generation/infill-prompt.ts";
 import type { GenerationRequest } from "../../generation/request.ts";
 import { turnRequest } from "../../generation/turn-request.ts";
 import { AnswerLines, type Said, wholeAnswer } from "./answer-lines.ts";
-import { checkThinking, ignoredOptions, ollamaForm, ollamaSettings, ollamaThinking } from "./settings.ts";
+import { checkCapabilities, ignoredOptions, ollamaForm, ollamaSettings, ollamaThinking } from "./settings.ts";
 
 /** POST /api/generate. */
 export function ollamaGenerateDialect(limits: RequestLimits, clock: Clock): Dialect {
@@ -34,7 +34,7 @@ function ollamaGenerateReader(limits: RequestLimits, clock: Clock): (body: unkno
       ],
       dryRun: false,
       checkModel: (facts) => {
-        checkThinking(body, facts);
+        checkCapabilities(body, facts, "generate");
         checkInsert(body, facts);
       },
       chunks: () => new AnswerLines(body.model, clock, generatedText),

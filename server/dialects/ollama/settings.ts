@@ -1,6 +1,6 @@
 import type { ModelFacts } from "../../../engine/protocol/config.ts";
 import type { Thinking } from "../../../engine/protocol/prompt.ts";
-import { invalidRequest } from "../../../openapi/api-error.ts";
+import { type ApiError, invalidRequest } from "../../../openapi/api-error.ts";
 import { ignoredNames } from "../../../openapi/ignored-fields.ts";
 import type { OllamaGenerateRequest } from "../../../openapi/ollama/generate.ts";
 import { ollamaOptions } from "../../../openapi/ollama/options.ts";
@@ -53,10 +53,25 @@ export function ollamaThinking({ think }: Body): Thinking {
   return { effort, budget: null };
 }
 
-/** Throws 400 for a body that asks for the reasoning of a model without any. */
-export function checkThinking({ model, think }: Body, facts: Pick<ModelFacts, "reasoningTags" | "toolFormat">): void {
-  if (think == null || think === false || thinks(facts)) return;
-  throw invalidRequest("unsupported_value", "think", `"${model}" does not support thinking`);
+type Facts = Pick<ModelFacts, "generates" | "reasoningTags" | "takesTools" | "toolFormat">;
+
+/**
+ * Throws 400 for a body that asks for what its model cannot do, in Ollama's words: clients leave out what they name.
+ *
+ * @param task of the endpoint
+ */
+export function checkCapabilities(
+  { model, think, tools }: Body & { tools?: readonly unknown[] | null },
+  facts: Facts,
+  task: "chat" | "generate",
+): void {
+  if (!facts.generates) throw lacks(model, "model", task);
+  if (think != null && think !== false && !thinks(facts)) throw lacks(model, "think", "thinking");
+  if (tools != null && tools.length > 0 && !facts.takesTools) throw lacks(model, "tools", "tools");
+}
+
+function lacks(model: string, param: string, capability: string): ApiError {
+  return invalidRequest("unsupported_model", param, `"${model}" does not support ${capability}`);
 }
 
 /** Formats of tool calls with marks of their own for reasoning, whose models have no tags. */

@@ -16,6 +16,12 @@ test("a sealed text opens for its owner on its server alone, unchanged", () => {
   }
 });
 
+test("a text is sealed equally each time, and another one under another nonce", () => {
+  expect(seal.seal("a", "ann")).toBe(seal.seal("a", "ann"));
+  const nonceOf = (text: string, owner: string) => Buffer.from(seal.seal(text, owner), "base64").toString("hex", 1, 13);
+  expect(new Set([nonceOf("a", "ann"), nonceOf("b", "ann"), nonceOf("a", "bob")]).size).toBe(3);
+});
+
 test.each(["", "AQ==", "not base64 at all", "A".repeat(100)])("a foreign text does not open: %j", (text) => {
   expect(seal.open(text, "ann")).toBeNull();
 });

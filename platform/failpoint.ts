@@ -21,6 +21,7 @@ export type Failpoint =
   | "finalize.after-commit"
   | "cleanup.half"
   | "batch.input"
+  | "response.said"
   | "response.answered"
   | "file.unlink"
   | "erase.begun"

@@ -67,7 +67,7 @@ export const storedOperations: readonly Operation[] = [
     summary: "Retrieve a stored response.",
     query: responseQuery,
     response: "object",
-    failures: { "400": "`stream=true`: stored responses are not streamed again.", ...unknown },
+    failures: { "400": "`stream=true`, and the events of the response are not kept.", ...unknown },
   },
   {
     method: "delete",

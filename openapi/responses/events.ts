@@ -26,6 +26,7 @@ const fault = {
 /** One event of a stream. The name of the event is its `type`. */
 export const responseStreamEvent = z.discriminatedUnion("type", [
   event("response.created", ofResponse),
+  event("response.queued", ofResponse),
   event("response.in_progress", ofResponse),
   event("response.completed", ofResponse),
   event("response.incomplete", ofResponse),

@@ -83,7 +83,7 @@ export function responsesRequest(limits: RequestLimits) {
         .boolean()
         .nullish()
         .describe(
-          "`true`: answer at once, and generate later, as a batch line. GET /v1/responses/{id} has the answer.",
+          "`true`: answer at once, and generate later, as a batch line. GET /v1/responses/{id} has the answer, and with `stream` its events.",
         ),
       include: boundedList(z.string().max(64), { max: MAX_INCLUDED })
         .nullish()

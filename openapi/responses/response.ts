@@ -67,6 +67,10 @@ export const responseObject = z.object({
   prompt_cache_key: z.string().nullable(),
   user: z.string().nullable(),
   usage: responseUsage.nullable().describe("Null until the end."),
+  nightshift: z
+    .object({ tier: z.literal("batch"), ignored: z.array(z.string()).optional() })
+    .optional()
+    .describe("In the background and in batches: the tier that is used, and the fields of the request that are not."),
 });
 export type ResponseObject = z.infer<typeof responseObject>;
 

@@ -32,7 +32,6 @@ export function allowedNames({ tools }: Extract<ResponseToolChoice, { type: "all
 interface BackgroundFields {
   background?: boolean | null | undefined;
   store?: boolean | null | undefined;
-  stream?: boolean | null | undefined;
   conversation?: unknown;
   nightshift?: { dry_run?: boolean | null | undefined } | null | undefined;
 }
@@ -43,7 +42,6 @@ export function backgroundChecks({ value, issues }: z.core.ParsePayload<Backgrou
   const refuse = (path: PropertyKey[], message: string) =>
     issues.push({ code: "custom", input: value, path, params: { code: "unsupported_value" }, message });
   if (value.store === false) refuse(["store"], "a background response is stored; omit it or send true.");
-  if (value.stream === true) refuse(["stream"], "a background response is polled; omit it or send false.");
   if (value.conversation != null) {
     refuse(["conversation"], "it can't be used in the background; use previous_response_id.");
   }

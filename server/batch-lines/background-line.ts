@@ -3,16 +3,28 @@ import { ApiError } from "../../openapi/api-error.ts";
 import type { ResponseObject } from "../../openapi/responses/response.ts";
 import { type Clock, epochSeconds } from "../../platform/clock.ts";
 import { failpoint } from "../../platform/failpoint.ts";
-import type { ResponseRow } from "../../store/types/answer-rows.ts";
+import type { NewSaid, ResponseRow } from "../../store/types/answer-rows.ts";
+import { LineSink } from "../generation/output/line-sink.ts";
+import type { AnswerIdentity } from "../generation/output/stream-format.ts";
 import type { GenerationRequest } from "../generation/request.ts";
+import { JournalSink } from "./journal-sink.ts";
 import { refusedLine } from "./line-outcome.ts";
+import { RunJournal, type RunStore } from "./run-journal.ts";
+
+/** A background response as its line starts; `stream` is null for one whose events are not kept. */
+export interface BegunResponse {
+  row: ResponseRow;
+  stream: RunStore | null;
+}
 
 /** Where background responses are kept while they run. */
 export interface BackgroundStore {
   /** The response that a batch runs: in progress from now on, or ended. Null for a batch that runs none. */
-  begin(owner: string, batchId: string): Promise<ResponseRow | null>;
-  /** Durable when it resolves. A response that was cancelled or removed meanwhile stays so. */
-  answered(owner: string, response: ResponseObject): Promise<void>;
+  begin(owner: string, batchId: string): Promise<BegunResponse | null>;
+  /**
+   * Durable when it resolves, with the last outputs of a stream. A response that was cancelled or removed meanwhile stays so.
+   */
+  answered(owner: string, response: ResponseObject, said: NewSaid | null): Promise<void>;
   failed(id: string, fault: { code: string; message: string }): Promise<void>;
   /** An ended response with its output. */
   whole(owner: string, id: string): Promise<ResponseObject>;
@@ -23,11 +35,15 @@ const OPEN: readonly ResponseRow["status"][] = ["queued", "in_progress"];
 /** The line that runs a background response. The response ends before its line, so that a line without an end runs again. */
 export class BackgroundLine {
   readonly #row: ResponseRow;
+  readonly #stream: RunStore | null;
   readonly #store: BackgroundStore;
   readonly #clock: Clock;
+  /** Null before a streamed response is submitted, and for any other. */
+  #journal: RunJournal | null = null;
 
-  constructor(row: ResponseRow, store: BackgroundStore, clock: Clock) {
+  constructor({ row, stream }: BegunResponse, store: BackgroundStore, clock: Clock) {
     this.#row = row;
+    this.#stream = stream;
     this.#store = store;
     this.#clock = clock;
   }
@@ -48,10 +64,18 @@ export class BackgroundLine {
       ...request,
       whole,
       keep: async ({ identity, choices, end }) => {
-        await this.#store.answered(this.#row.owner, whole(identity, choices, end) as ResponseObject);
+        const said = (await this.#journal?.rest()) ?? null;
+        await this.#store.answered(this.#row.owner, whole(identity, choices, end) as ResponseObject, said);
         failpoint("response.answered");
       },
     };
+  }
+
+  /** The sink of the answer to a request of `kept`. The events of a streamed response are kept as it comes. */
+  sink(request: GenerationRequest, identity: AnswerIdentity, firstToken: () => void): LineSink {
+    if (this.#stream === null) return new LineSink(1, firstToken);
+    this.#journal = new RunJournal(request.chunks(identity, ""), this.#stream);
+    return new JournalSink(this.#journal, firstToken);
   }
 
   /**
@@ -71,6 +95,7 @@ export class BackgroundLine {
 
   /** Ends the response of a line that ended without an answer. Other lines run again, or their batch ends the response. */
   async settle(executed: Executed): Promise<void> {
+    await this.#journal?.close();
     const { id } = this.#row;
     if (executed.how === "timed_out") await this.#store.failed(id, { code: "server_error", message: executed.message });
     if (executed.how !== "answered" || executed.statusCode < 400) return;

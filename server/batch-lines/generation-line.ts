@@ -58,7 +58,8 @@ async function runLine(
   const prompts = await grammars.run(form, grammarOwner(owner), signal);
   const meter = metrics.meter(model, endpoint, "batch");
   const choices = request.submissions.reduce((sum, { n }) => sum + n, 0);
-  const sink = new LineSink(choices, () => run.firstContent());
+  const firstToken = () => run.firstContent();
+  const sink = background?.sink(request, identity, firstToken) ?? new LineSink(choices, firstToken);
   const submissions = prompts.map((prompt) => ({ ...prompt, owner, endpoint, tier: "batch" as const }));
   let run: RequestRun;
   const start = () => {

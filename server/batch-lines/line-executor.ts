@@ -69,8 +69,8 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
   return async (endpoint, body, { batchId, ...context }) => {
     if (endpoint !== "/v1/responses") return execute(endpoint, body, { ...context, background: null });
     try {
-      const row = await deps.background.begin(context.owner, batchId);
-      const background = row === null ? null : new BackgroundLine(row, deps.background, deps.clock);
+      const begun = await deps.background.begin(context.owner, batchId);
+      const background = begun === null ? null : new BackgroundLine(begun, deps.background, deps.clock);
       const version = deps.models.get(context.model)?.engine.facts?.fingerprint ?? "";
       const ended = await background?.ended(version);
       if (ended != null) return ended;

@@ -58,11 +58,16 @@ export async function startBatchWork(
     randomId,
     options: batchOptions(options.current, bounds),
   });
-  const { runner, batches } = built;
+  const { runner, streams, batches } = built;
   let stopping: Promise<void> | null = null;
   const stop = () => (stopping ??= runner.stop());
   const settled = () => stop().catch(() => {});
-  await parts.start({ name: "batches", start: () => runner.start(), beginStop: settled, stop });
+  const beginStop = () => {
+    // Their responses make no progress from now on.
+    streams.close();
+    return settled();
+  };
+  await parts.start({ name: "batches", start: () => runner.start(), beginStop, stop });
   options.watch((next) => {
     const terms = batchOptions(next, bounds);
     runner.setRules(terms.rules);

@@ -22,6 +22,7 @@ import { lineExecutor } from "../batch-lines/line-executor.ts";
 import type { BatchMetrics } from "../metrics/batch-metrics.ts";
 import type { OnlineUtilization } from "../metrics/online-utilization.ts";
 import { BackgroundRuns } from "../stored/background-runs.ts";
+import { ResponseStreams } from "../stored/response-streams.ts";
 import { StoredResponses } from "../stored/responses.ts";
 import type { FixedBounds } from "./fixed-bounds.ts";
 
@@ -62,12 +63,16 @@ export interface BuiltBatch {
   messageBatches: MessageBatches;
   /** Background responses, which batches of one line run. */
   runs: BackgroundRuns;
+  /** Their events. */
+  streams: ResponseStreams;
 }
 
 /** Wires batch work; `runner.start()` starts it. */
 export function buildBatch(parts: BatchDeps): BuiltBatch {
   const { store, models, time, webhooks, batchMetrics, options } = parts;
-  const runs = new BackgroundRuns({ ...parts, responses: new StoredResponses({ store, clock: time }), clock: time });
+  const responses = new StoredResponses({ store, clock: time });
+  const streams = new ResponseStreams({ ...parts, responses });
+  const runs = new BackgroundRuns({ ...parts, responses, streams, clock: time });
   const runner = new BatchRunner({
     ...parts,
     ...options,
@@ -98,6 +103,7 @@ export function buildBatch(parts: BatchDeps): BuiltBatch {
   return {
     runner,
     runs,
+    streams,
     batches,
     jobs: new Jobs(requests),
     messageBatches: new MessageBatches({ ...requests, clock: time }),

@@ -29,7 +29,7 @@ export async function startHttp(
   { store, seal, files, uploads, stored, time }: StorageParts,
   { prices, ledger, keys, owners }: AccountingParts,
   { models, residency, loads, utilization, closeEngines }: ModelParts,
-  { grammars, runs, batches, jobs, messageBatches, erasures, settled }: BatchParts,
+  { grammars, runs, streams, batches, jobs, messageBatches, erasures, settled }: BatchParts,
   modelFolder: ModelFolderParts,
 ): Promise<HttpParts> {
   const { options, clock, random, randomId, log, metrics, version, shutdown, bounds, parts } = composition;
@@ -42,7 +42,16 @@ export async function startHttp(
     grammars,
     seal,
     responseState: stored.responseState,
-    background: new BackgroundResponses({ ...stored, state: stored.responseState, jobs, batches, runs, clock: time }),
+    background: new BackgroundResponses({
+      ...stored,
+      state: stored.responseState,
+      jobs,
+      batches,
+      runs,
+      streams,
+      clock: time,
+    }),
+    streams,
     store,
     files,
     uploads,

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { setImmediate as turn } from "node:timers/promises";
 import { dropWhenStalled } from "./connection/slow-reader.ts";
 
 export interface StreamOptions {
@@ -62,6 +63,23 @@ export class EventStream {
     this.#pending += events;
   }
 
+  /** Resolves when the reader has room for more events, or has left. */
+  async room(): Promise<void> {
+    // The pushed events are written before.
+    await turn();
+    const res = this.#res;
+    if (!res.writableNeedDrain || res.destroyed) return;
+    await new Promise<void>((resolve) => {
+      const settle = () => {
+        res.off("drain", settle);
+        res.off("close", settle);
+        resolve();
+      };
+      res.once("drain", settle);
+      res.once("close", settle);
+    });
+  }
+
   /** Adds the last events and ends the response after them. */
   end(events: string): void {
     this.#ending = true;
@@ -98,6 +116,8 @@ export class EventStream {
   }
 
   #frame(events: string): string {
+    // An empty chunk would end the body.
+    if (events === "") return "";
     return this.#chunked ? `${Buffer.byteLength(events).toString(16)}\r\n${events}\r\n` : events;
   }
 

@@ -8,6 +8,7 @@ import { objectId } from "../../platform/object-id.ts";
 import type { BackgroundQueue, QueuedResponse } from "../dialects/responses/background.ts";
 import type { BackgroundRuns } from "./background-runs.ts";
 import type { StoredState } from "./response-state.ts";
+import type { ResponseStreams } from "./response-streams.ts";
 import type { StoredResponses } from "./responses.ts";
 
 export interface BackgroundResponsesDeps {
@@ -16,6 +17,7 @@ export interface BackgroundResponsesDeps {
   responses: StoredResponses;
   state: StoredState;
   runs: Pick<BackgroundRuns, "cancelled">;
+  streams: Pick<ResponseStreams, "events">;
   clock: Clock;
 }
 
@@ -31,9 +33,10 @@ export class BackgroundResponses implements BackgroundQueue {
     return { id: objectId("resp_"), created: epochSeconds(this.#deps.clock) };
   }
 
-  async add(caller: Caller, { response, input, body }: QueuedResponse): Promise<void> {
+  async add(caller: Caller, { response, input, stream, body }: QueuedResponse): Promise<void> {
     const { jobs, state } = this.#deps;
-    const row = state.row(caller, response, input);
+    const sealed = stream?.sealed ? 1 : 0;
+    const row = { ...state.row(caller, response, input), ...(stream !== null && { stream: { sealed } as const }) };
     const job = await jobs.create(caller, "/v1/responses", body, row).catch((error: unknown) => {
       throw error instanceof ResponseNotKept ? state.refused(error.keeping, row) : error;
     });
@@ -42,6 +45,10 @@ export class BackgroundResponses implements BackgroundQueue {
       "request_too_large",
       "The input is too large with the items before it. Start anew, or send less.",
     );
+  }
+
+  events(owner: string, id: string, signal: AbortSignal): AsyncIterable<string> {
+    return this.#deps.streams.events({ owner, id, after: -1, signal });
   }
 
   /** The response, which has ended. Throws 400 for one that did not run in the background. */

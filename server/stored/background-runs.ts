@@ -1,21 +1,25 @@
 import { responseOfBatch } from "../../batch/api/response-batch.ts";
 import type { ResponseObject } from "../../openapi/responses/response.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { failpoint } from "../../platform/failpoint.ts";
 import { objectId } from "../../platform/object-id.ts";
 import type { Store } from "../../store/store.ts";
 import type { Unanswered } from "../../store/tables/background.ts";
 import type { NewEvent } from "../../store/tables/outbox.ts";
-import type { ResponseRow } from "../../store/types/answer-rows.ts";
+import type { NewSaid } from "../../store/types/answer-rows.ts";
 import type { EventType, WebhookEndpoints } from "../../webhooks/endpoint.ts";
 import { webhookEvents } from "../../webhooks/outbox.ts";
-import type { BackgroundStore } from "../batch-lines/background-line.ts";
+import type { BackgroundStore, BegunResponse } from "../batch-lines/background-line.ts";
+import type { RunStore } from "../batch-lines/run-journal.ts";
 import { itemRow } from "./item.ts";
+import type { ResponseStreams } from "./response-streams.ts";
 import type { StoredResponses } from "./responses.ts";
 
 export interface BackgroundRunsDeps {
-  store: Pick<Store, "background" | "responses">;
+  store: Pick<Store, "background" | "responseStreams">;
   webhooks: WebhookEndpoints;
   responses: Pick<StoredResponses, "get">;
+  streams: Pick<ResponseStreams, "changed">;
   /** Called when events are in the outbox. */
   eventsQueued: () => void;
   clock: Clock;
@@ -45,13 +49,13 @@ export class BackgroundRuns implements BackgroundStore {
   }
 
   /** The response that a batch runs: in progress from now on, or ended. Null for a batch that runs none. */
-  async begin(owner: string, batchId: string): Promise<ResponseRow | null> {
+  async begin(owner: string, batchId: string): Promise<BegunResponse | null> {
     const { store } = this.#deps;
     const id = responseOfBatch(batchId);
-    const row = await store.responses.get({ owner, id });
-    if (row === null || row.background === 0) return null;
-    if (row.status === "queued") await store.background.begin({ owner, id });
-    return row;
+    const found = await store.responseStreams.read({ owner, id, after: Number.MAX_SAFE_INTEGER });
+    if (found === null || found.row.background === 0) return null;
+    if (found.row.status === "queued") await store.background.begin({ owner, id });
+    return { row: found.row, stream: found.sealed === null ? null : this.#stream(id) };
   }
 
   async whole(owner: string, id: string): Promise<ResponseObject> {
@@ -59,13 +63,13 @@ export class BackgroundRuns implements BackgroundStore {
   }
 
   /** Durable when it resolves. A response that was cancelled or removed meanwhile stays so. */
-  async answered(owner: string, response: ResponseObject): Promise<void> {
+  async answered(owner: string, response: ResponseObject, said: NewSaid | null): Promise<void> {
     const { id, status, output } = response;
     if (status !== "completed" && status !== "incomplete") throw new Error(`a response ended as ${status}`);
     const object = JSON.stringify({ ...response, output: [] });
     const events = this.#events(`response.${status}`, id);
-    const end = { id, owner, status, object, output: output.map(itemRow), events };
-    if (await this.#deps.store.background.answered(end)) this.#deps.eventsQueued();
+    const end = { id, owner, status, object, output: output.map(itemRow), said, events };
+    if (await this.#deps.store.background.answered(end)) this.#ended(id);
   }
 
   async failed(id: string, fault: ResponseFault): Promise<void> {
@@ -84,7 +88,28 @@ export class BackgroundRuns implements BackgroundStore {
   }
 
   async #unanswered(end: Unanswered): Promise<void> {
-    if (await this.#deps.store.background.unanswered(end)) this.#deps.eventsQueued();
+    if (await this.#deps.store.background.unanswered(end)) this.#ended(end.id);
+  }
+
+  #ended(id: string): void {
+    this.#deps.eventsQueued();
+    this.#deps.streams.changed(id);
+  }
+
+  /** Outputs of a response that was ended meanwhile are left out. */
+  #stream(id: string): RunStore {
+    const { store, streams } = this.#deps;
+    return {
+      async begin() {
+        await store.responseStreams.beginRun({ id });
+        streams.changed(id);
+      },
+      async say(said) {
+        await store.responseStreams.say({ id, ...said });
+        failpoint("response.said");
+        streams.changed(id);
+      },
+    };
   }
 
   #end(id: string, status: Unanswered["status"], fault: ResponseFault | null): Unanswered {

@@ -63,6 +63,6 @@ export class StoredResponses {
   }
 }
 
-function noResponse(id: string): ApiError {
+export function noResponse(id: string): ApiError {
   return new ApiError("not_found", `Response with id '${shown(id)}' not found.`, { param: "id" });
 }

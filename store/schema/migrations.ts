@@ -12,6 +12,7 @@ import { sql as validations } from "./011-validations.ts";
 import { sql as retention } from "./012-retention.ts";
 import { sql as surplusUploads } from "./013-surplus-uploads.ts";
 import { sql as storedAnswers } from "./014-stored-answers.ts";
+import { sql as responseStreams } from "./015-response-streams.ts";
 
 /** Ordered and forward-only: entry n−1 migrates to version n. A released migration is never changed. */
 export const MIGRATIONS: readonly string[] = [
@@ -29,4 +30,5 @@ export const MIGRATIONS: readonly string[] = [
   retention,
   surplusUploads,
   storedAnswers,
+  responseStreams,
 ];

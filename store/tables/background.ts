@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
-import { type NewItem, RESPONSE, type ResponseRow, type ResponseStatus } from "../types/answer-rows.ts";
+import { type NewItem, type NewSaid, RESPONSE, type ResponseRow, type ResponseStatus } from "../types/answer-rows.ts";
 import { itemBytes } from "./answers/conversations.ts";
+import { saying } from "./answers/response-streams.ts";
 import { responseItemInsertion } from "./answers/responses.ts";
 import { eventInsertion, type NewEvent } from "./outbox.ts";
 
@@ -21,6 +22,8 @@ export interface Answered {
   /** The response as answered, with an empty `output`. */
   object: string;
   output: readonly NewItem[];
+  /** The last outputs of a stream; null for none. */
+  said: NewSaid | null;
   events: readonly NewEvent[];
 }
 
@@ -48,6 +51,7 @@ export function background(db: Database) {
   const insertItem = responseItemInsertion(db);
   const insertEvents = eventInsertion(db);
   const finish = finishing(db);
+  const say = saying(db);
   const begin = db.prepare<{ id: string; owner: string }>(
     "UPDATE responses SET status = 'in_progress' WHERE id = @id AND owner = @owner AND background = 1 AND status = 'queued'",
   );
@@ -64,9 +68,10 @@ export function background(db: Database) {
        * Stores the answer with the events of the end. False unless the response was open. Its storage was admitted when it was
        * created: the answer may exceed the quota of its owner, which then refuses the next one.
        */
-      answered({ output, events, ...end }: Answered): boolean {
+      answered({ output, said, events, ...end }: Answered): boolean {
         const row = find.get(end);
         if (row === undefined) return false;
+        if (said !== null) say({ id: end.id, ...said });
         const { id, owner, status, object } = end;
         finish.run({ id, status, object, items: output.length, itemBytes: itemBytes(output) });
         for (const item of output) insertItem.run({ response: row.seq, output: 1, owner, ...item });

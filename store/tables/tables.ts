@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { completions } from "./answers/completions.ts";
 import { conversations } from "./answers/conversations.ts";
+import { responseStreams } from "./answers/response-streams.ts";
 import { responses } from "./answers/responses.ts";
 import { background } from "./background.ts";
 import { batches } from "./batches.ts";
@@ -37,6 +38,7 @@ export function tables(db: Database) {
     claims: claims(db),
     results: results(db),
     responses: responses(db),
+    responseStreams: responseStreams(db),
     background: background(db),
     conversations: conversations(db),
     completions: completions(db),

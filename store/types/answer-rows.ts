@@ -73,6 +73,20 @@ export interface NewResponse extends AnswerWrite {
   /** The items of its own input. */
   input: readonly NewItem[];
   output: readonly NewItem[];
+  /** Of a background response whose events are kept; absent for any other. */
+  stream?: { sealed: 0 | 1 };
+}
+
+/** Outputs of steps as JSON, with the number of events that they are. */
+export interface NewSaid {
+  said: string;
+  events: number;
+}
+
+/** Outputs of steps, or null where a run of the response begins; `number` is the sequence number of the first event. */
+export interface SaidRow {
+  number: number;
+  said: string | null;
 }
 
 export interface ConversationRow {

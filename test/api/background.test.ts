@@ -5,6 +5,7 @@ import OpenAI from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { responseObject } from "../../openapi/responses/response.ts";
 import { openReceiver, type Received, SECRET } from "../faults/webhook-rig.ts";
+import { checkResponseStream } from "../streams/response-stream.ts";
 import { failure } from "./failure.ts";
 import { HeldSteps } from "./held-steps.ts";
 import { KeyedServer } from "./keyed.ts";
@@ -119,6 +120,73 @@ test("a deleted response ends with its batch", async () => {
   expect(await failure(client.responses.retrieve(id))).toMatchObject({ status: 404 });
   const batch = id.replace("resp_", "batch_");
   await until("its batch to end", async () => (await client.batches.retrieve(batch)).status === "cancelled");
+});
+
+type Event = OpenAI.Responses.ResponseStreamEvent;
+const streamed = (input: string, fields: object = {}) =>
+  client.responses.create({ model: "demo", temperature: 0, background: true, stream: true, input, ...fields });
+const collect = async (events: Promise<AsyncIterable<Event>>) => {
+  const all: Event[] = [];
+  for await (const event of await events) all.push(event);
+  return all;
+};
+const idOf = ([first]: readonly Event[]) => (first?.type === "response.created" ? first.response.id : "none");
+
+test("a streamed response goes on without its client, and its events are found again under their numbers", async () => {
+  steps.allow(4);
+  const seen: Event[] = [];
+  for await (const event of await streamed("Count from 3 to 7.")) {
+    seen.push(event);
+    if (event.type === "response.output_text.delta") break;
+  }
+  expect(seen.map(({ type }) => type)).toEqual([
+    "response.created",
+    "response.queued",
+    "response.in_progress",
+    "response.output_item.added",
+    "response.content_part.added",
+    "response.output_text.delta",
+  ]);
+  const id = idOf(seen);
+  expect(await client.responses.retrieve(id)).toMatchObject({ status: "in_progress", output: [] });
+  const live = collect(client.responses.retrieve(id, { stream: true, starting_after: 3 }));
+  const helper = client.responses.stream({ response_id: id, starting_after: 4 });
+  const resumed: number[] = [];
+  helper.on("event", ({ sequence_number }) => resumed.push(sequence_number));
+  steps.release();
+  const all = [...seen.slice(0, 4), ...(await live)];
+  checkResponseStream(all.map((event) => ({ name: event.type, data: JSON.stringify(event) })));
+  expect(all.slice(0, seen.length)).toEqual(seen);
+  const response = await client.responses.retrieve(id);
+  expect(response).toMatchObject({ status: "completed", output_text: "3, 4, 5, 6, 7" });
+  const { output_text: _, ...sent } = response;
+  expect(all.at(-1)).toMatchObject({ type: "response.completed", response: sent });
+  expect((await helper.finalResponse()).output).toMatchObject(response.output);
+  expect(resumed).toEqual(all.slice(5).map(({ sequence_number }) => sequence_number));
+  const replayed = client.responses.retrieve(id, { stream: true });
+  expect(await collect(replayed)).toEqual(all);
+  const rest = client.responses.retrieve(id, { stream: true, starting_after: all.length - 2 });
+  expect(await collect(rest)).toEqual(all.slice(-1));
+});
+
+test("a stream whose response is cancelled just ends, and one whose response fails ends with the reason", async () => {
+  steps.allow(0);
+  const events: Event[] = [];
+  for await (const event of await streamed("Count from 1 to 20.")) {
+    if (event.type === "response.queued") await client.responses.cancel(idOf(events));
+    events.push(event);
+  }
+  expect(events.map(({ type }) => type).filter((type) => type !== "response.in_progress")).toEqual([
+    "response.created",
+    "response.queued",
+  ]);
+  steps.release();
+  const failing = collect(streamed("Count from 3 to 12. ".repeat(500)));
+  await expect(failing).rejects.toMatchObject({ code: "context_length_exceeded" });
+  const [last] = (await client.batches.list({ limit: 1 })).data;
+  const answer = client.responses.retrieve(last!.id.replace("batch_", "resp_"), { stream: true });
+  const sent = await (await answer.asResponse()).text();
+  expect(sent.match(/(?<=event: ).*/g)).toEqual(["response.created", "response.queued", "error", "response.failed"]);
 });
 
 test("a response that its model can't take, or whose batch is cancelled, ends with the reason", async () => {

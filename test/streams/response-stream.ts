@@ -30,8 +30,10 @@ class StreamCheck {
   take({ name, data }: NamedEvent): void {
     const event = exact(responseStreamEvent, JSON.parse(data));
     rule(name === event.type, "an event has the name of its type", name);
-    rule(event.sequence_number === this.#next, `event ${this.#next} has this number`, event.sequence_number);
-    this.#next++;
+    const skips = event.type === "response.in_progress" && this.#begun?.background === true;
+    const { sequence_number: number } = event;
+    rule(number === this.#next || (skips && number > this.#next), `event ${this.#next} has this number`, number);
+    this.#next = number + 1;
     rule(this.ended === null, "nothing follows the last response", event);
     rule(this.#fault === null || event.type === "response.failed", "an error is followed by response.failed", event);
     this.#read(event);
@@ -44,9 +46,13 @@ class StreamCheck {
         this.#begun = event.response;
         this.#checkBegun(event.response);
         return;
+      case "response.queued":
+        rule(event.sequence_number === 1, "response.queued is the second event alone", event);
+        rule(event.response.background, "a response in the background alone is queued", event);
+        same(event.response, this.#begun, "response.queued has the response of response.created");
+        return;
       case "response.in_progress":
-        rule(event.sequence_number === 1, "response.in_progress is the second event alone", event);
-        same(event.response, this.#begun, "response.in_progress has the response of response.created");
+        this.#beginRun(event);
         return;
       case "response.completed":
       case "response.incomplete":
@@ -82,6 +88,19 @@ class StreamCheck {
     }
   }
 
+  /** A run in the background may begin more than once, and its output starts over. */
+  #beginRun(event: Extract<ResponseStreamEvent, { type: "response.in_progress" }>): void {
+    const { response, sequence_number: number } = event;
+    const background = this.#begun?.background === true;
+    rule(background || number === 1, "response.in_progress is the second event alone", event);
+    rule(!background || number > 1, "response.in_progress of the background follows response.queued", event);
+    const begun = { ...this.#begun, status: "in_progress" };
+    same(response, begun, "response.in_progress has the response of response.created");
+    this.#open = null;
+    this.#output.length = 0;
+    this.#ids.clear();
+  }
+
   #add({ item, output_index }: Extract<ResponseStreamEvent, { type: "response.output_item.added" }>): void {
     rule(this.#next > 2, "response.created and response.in_progress precede the items");
     rule(this.#open === null, "an item is done before the next one is added", item);
@@ -94,18 +113,19 @@ class StreamCheck {
     }
   }
 
-  #checkBegun({ status, output, usage, error, incomplete_details, completed_at }: ResponseObject): void {
+  #checkBegun(response: ResponseObject): void {
+    const { status, output, usage, error, incomplete_details, completed_at, background } = response;
     same(
       { status, output, usage, error, incomplete_details, completed_at },
       {
-        status: "in_progress",
+        status: background ? "queued" : "in_progress",
         output: [],
         usage: null,
         error: null,
         incomplete_details: null,
         completed_at: null,
       },
-      "a response begins in progress, with nothing else",
+      "a response begins queued or in progress, with nothing else",
     );
   }
 

@@ -9,9 +9,9 @@ import type { ResponseObject } from "../../../openapi/responses/response.ts";
 import { turnRequest } from "../../generation/turn-request.ts";
 import { unusedSamplerFields } from "../../generation/unused-samplers.ts";
 import { givenItems, NOTHING_STORED, withIds } from "./given-items.ts";
-import { begunResponse } from "./response-object.ts";
+import { begunResponse } from "./output/response-object.ts";
 import type { ResponseState } from "./response-state.ts";
-import { responseTurn, samplingBody } from "./response-turn.ts";
+import { responseTurn, samplingBody, wantsSealed } from "./response-turn.ts";
 import type { Seal } from "./sealed-text.ts";
 import { skippedNames } from "./skipped-names.ts";
 import { storedItems } from "./stored-items.ts";
@@ -22,6 +22,8 @@ export interface QueuedResponse {
   response: ResponseObject;
   /** The items of its own input. */
   input: readonly Item[];
+  /** Null where its events are not kept; `sealed` is true where its reasoning is sealed. */
+  stream: { sealed: boolean } | null;
   /** The body of the line: the request with all items of its context, so that the line needs no stored ones. */
   body: object;
 }
@@ -32,6 +34,8 @@ export interface BackgroundQueue {
   identity(): { id: string; created: number };
   /** Durable when it resolves: the response and the batch of one line that runs it. Throws the ApiError of a refused one. */
   add(caller: Caller, queued: QueuedResponse): Promise<void>;
+  /** The events of a response that was queued as a stream, in texts of whole ones, until it ends or the signal aborts. */
+  events(owner: string, id: string, signal: AbortSignal): AsyncIterable<string>;
 }
 
 export interface BackgroundReaderParts {
@@ -74,6 +78,7 @@ export function backgroundReader({ limits, seal, state }: BackgroundReaderParts)
         queued: (identity) => ({
           response: queuedResponse(body, identity, ignored),
           input: withIds(given, identity.id),
+          stream: body.stream ? { sealed: wantsSealed(body) } : null,
           body: lineBody(Object(json), items, identity.model),
         }),
       };
@@ -81,13 +86,11 @@ export function backgroundReader({ limits, seal, state }: BackgroundReaderParts)
   };
 }
 
-type Marked = ResponseObject & { nightshift: { tier: "batch"; ignored?: string[] } };
-
 function queuedResponse(
   body: ResponsesRequest,
   identity: { id: string; created: number; model: string },
   ignored: readonly string[],
-): Marked {
+): ResponseObject {
   const begun = begunResponse(body, toolSet(body), true, { ...identity, tier: "default", fingerprint: "" });
   const nightshift = { tier: "batch" as const, ...(ignored.length > 0 && { ignored: reportedNames(ignored) }) };
   return { ...begun, status: "queued", background: true, nightshift };

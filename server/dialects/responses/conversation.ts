@@ -1,7 +1,7 @@
 import type { ChatMessage } from "../../../engine/protocol/prompt.ts";
 import { ApiError } from "../../../openapi/api-error.ts";
 import type { GivenItem, Item } from "../../../openapi/responses/item.ts";
-import { customArguments } from "./custom-input.ts";
+import { customArguments } from "./output/custom-input.ts";
 
 type AnyItem = GivenItem | Item;
 type Of<Type extends Item["type"]> = Extract<GivenItem, { type: Type }>;

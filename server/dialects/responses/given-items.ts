@@ -1,7 +1,7 @@
 import { invalidRequest } from "../../../openapi/api-error.ts";
 import type { InputItem } from "../../../openapi/responses/input-item.ts";
 import type { GivenItem, Item } from "../../../openapi/responses/item.ts";
-import { itemId } from "./output-items.ts";
+import { itemId } from "./output/output-items.ts";
 
 type MessagePart = Extract<Item, { type: "message" }>["content"][number];
 type Given<Type extends InputItem["type"]> = Extract<InputItem, { type: Type }>;

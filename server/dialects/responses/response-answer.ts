@@ -3,9 +3,9 @@ import type { ResponseObject } from "../../../openapi/responses/response.ts";
 import type { WholeChoice } from "../../generation/output/body-sink.ts";
 import type { AnswerEnd } from "../../generation/output/sink.ts";
 import type { AnswerIdentity } from "../../generation/output/stream-format.ts";
-import { type OutputForm, outputItems } from "./output-items.ts";
-import { ResponseEvents } from "./response-events.ts";
-import { begunResponse, endedResponse } from "./response-object.ts";
+import { type OutputForm, outputItems } from "./output/output-items.ts";
+import { ResponseEvents } from "./output/response-events.ts";
+import { begunResponse, endedResponse } from "./output/response-object.ts";
 import type { ToolSet } from "./tool-set.ts";
 
 export interface AnswerParts {
@@ -16,7 +16,7 @@ export interface AnswerParts {
   stored: boolean;
 }
 
-/** The answer of one request. It is stored as it was sent: sealed texts differ each time that they are made. */
+/** The answer of one request, which is stored as it was sent. */
 export class ResponseAnswer {
   readonly #parts: AnswerParts;
   #events: ResponseEvents | null = null;

@@ -34,6 +34,11 @@ export function samplingBody(body: ResponsesRequest): SamplingBody {
   return { ...body, n: 1, grammar: null, json_schema: null };
 }
 
+/** True where the reasoning goes into its items sealed, too. */
+export function wantsSealed({ include }: Pick<ResponsesRequest, "include">): boolean {
+  return include?.includes("reasoning.encrypted_content") ?? false;
+}
+
 /** The part of a turn that makes its prompt. */
 export function promptTurn(
   body: InputTokensRequest,

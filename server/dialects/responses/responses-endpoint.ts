@@ -2,6 +2,7 @@ import { reportedNames } from "../../../openapi/ignored-fields.ts";
 import { findModel } from "../../admission/model-lookup.ts";
 import { checkTier } from "../../auth/access-control.ts";
 import { GenerationEndpoint, type GenerationEndpointDeps } from "../../generation/generation-endpoint.ts";
+import { sendEvents } from "../../generation/output/sent-events.ts";
 import { sendJson } from "../../http/respond.ts";
 import { fromStore } from "../../http/store-error-response.ts";
 import type { Exchange } from "../../inference/exchange.ts";
@@ -37,7 +38,11 @@ export class ResponsesEndpoint extends GenerationEndpoint {
     const queued = request.queued({ ...queue.identity(), model: model.id });
     await fromStore(queue.add(caller, queued));
     if (request.ignored.length > 0) res.setHeader("x-nightshift-ignored", reportedNames(request.ignored).join(", "));
-    sendJson(req, res, 200, JSON.stringify(queued.response));
+    if (queued.stream === null) sendJson(req, res, 200, JSON.stringify(queued.response));
+    else {
+      const events = queue.events(caller.owner, queued.response.id, disconnected);
+      await fromStore(sendEvents(req, res, events, this.#deps.options));
+    }
     return true;
   }
 }

@@ -8,11 +8,11 @@ import type { GenerationRequest } from "../../generation/request.ts";
 import { turnRequest } from "../../generation/turn-request.ts";
 import { unusedSamplerFields } from "../../generation/unused-samplers.ts";
 import { givenItems, NOTHING_STORED, type StoredItems, withIds } from "./given-items.ts";
-import type { OutputForm } from "./output-items.ts";
+import type { OutputForm } from "./output/output-items.ts";
+import { summaryOf } from "./output/response-object.ts";
 import { ResponseAnswer } from "./response-answer.ts";
-import { summaryOf } from "./response-object.ts";
 import type { ResponseState } from "./response-state.ts";
-import { responseTurn, samplingBody } from "./response-turn.ts";
+import { responseTurn, samplingBody, wantsSealed } from "./response-turn.ts";
 import type { Seal } from "./sealed-text.ts";
 import { skippedNames } from "./skipped-names.ts";
 import { storedItems } from "./stored-items.ts";
@@ -66,7 +66,7 @@ function responseRequest(
   const form: OutputForm = {
     custom: tools.custom,
     summary: summaryOf(body) !== null,
-    seal: body.include?.includes("reasoning.encrypted_content") ? (text) => seal.seal(text, owner) : null,
+    seal: wantsSealed(body) ? (text) => seal.seal(text, owner) : null,
   };
   const stored = state !== null && (body.store ?? true);
   const kept = state !== null && (stored || body.conversation != null);

@@ -2,7 +2,7 @@ import type { FunctionTool } from "../../../engine/protocol/prompt.ts";
 import { allowedNames, type OwnTool, toolsOf } from "../../../openapi/responses/tool-checks.ts";
 import type { ResponseToolChoice, UsedTool } from "../../../openapi/responses/tools.ts";
 import type { ToolUse } from "../../generation/turn.ts";
-import { CUSTOM_PARAMETERS } from "./custom-input.ts";
+import { CUSTOM_PARAMETERS } from "./output/custom-input.ts";
 
 type ToolBody = Parameters<typeof toolsOf>[0] & {
   tool_choice?: ResponseToolChoice | null | undefined;

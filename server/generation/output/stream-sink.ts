@@ -2,7 +2,8 @@ import type { PromptLogprob, SequenceOutput } from "../../../engine/protocol/out
 import type { ApiError } from "../../../openapi/api-error.ts";
 import type { EventStream } from "../../http/event-stream.ts";
 import type { AnswerEnd, AnswerStart, Sink } from "./sink.ts";
-import type { StreamFormat, TextDelta } from "./stream-format.ts";
+import type { StreamFormat } from "./stream-format.ts";
+import { inOrder } from "./text-order.ts";
 
 /** Writes a request's choices as one stream of events; several choices are interleaved by index. */
 export class StreamSink implements Sink {
@@ -64,17 +65,4 @@ export class StreamSink implements Sink {
     const prompt = this.#prompts.get(choice) ?? "";
     return this.#format.first(choice, { ...this.#start, prompt, ...(logprobs !== undefined && { logprobs }) });
   }
-}
-
-/** The parts of one output. The rest of a call that an earlier one began comes before text, which would end the call. */
-function inOrder(output: TextDelta): TextDelta[] {
-  const { text, reasoning, toolCalls = [] } = output;
-  if (toolCalls.length === 0 || (text === "" && reasoning === "")) return [output];
-  const next = toolCalls.findIndex(({ id }) => id !== undefined);
-  const rest = next === -1 ? toolCalls : toolCalls.slice(0, next);
-  if (rest.length === 0) return [output];
-  return [
-    { text: "", reasoning: "", toolCalls: rest },
-    { ...output, toolCalls: toolCalls.slice(rest.length) },
-  ];
 }

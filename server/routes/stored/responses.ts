@@ -1,34 +1,46 @@
 import type { RequestHandler } from "express";
-import { invalidRequest } from "../../../openapi/api-error.ts";
 import { validate } from "../../../openapi/generation/validate.ts";
 import { itemListQuery, responseQuery } from "../../../openapi/stored/items.ts";
+import { type SentEventsOptions, sendEvents } from "../../generation/output/sent-events.ts";
+import { disconnectSignal } from "../../http/connection/client-disconnect.ts";
 import { callerOf } from "../../http/context/caller.ts";
 import { readQuery } from "../../http/query.ts";
 import { sendJson, sendValue } from "../../http/respond.ts";
 import type { Routes } from "../../http/routes.ts";
 import { fromStore } from "../../http/store-error-response.ts";
 import type { BackgroundResponses } from "../../stored/background-responses.ts";
+import type { ResponseStreams } from "../../stored/response-streams.ts";
 import type { StoredResponses } from "../../stored/responses.ts";
 import { sendItems } from "./item-list.ts";
 
-export function responseRoutes(responses: StoredResponses, background: BackgroundResponses, stallMs: number): Routes {
+export interface ResponseRouteParts {
+  responses: StoredResponses;
+  streams: ResponseStreams;
+  background: BackgroundResponses;
+  options: SentEventsOptions;
+}
+
+export function responseRoutes(parts: ResponseRouteParts): Routes {
+  const { responses, background, options } = parts;
+  const { stallMs } = options;
   return {
-    "/v1/responses/:id": { get: retrieve(responses, stallMs), delete: remove(background) },
+    "/v1/responses/:id": { get: retrieve(parts), delete: remove(background) },
     "/v1/responses/:id/cancel": { post: cancel(background, stallMs) },
     "/v1/responses/:id/input_items": { get: inputItems(responses, stallMs) },
   };
 }
 
 /** GET /v1/responses/:id */
-function retrieve(responses: StoredResponses, stallMs: number): RequestHandler {
+function retrieve({ responses, streams, options }: ResponseRouteParts): RequestHandler {
   return async (req, res) => {
-    const { stream } = validate(responseQuery, readQuery(req));
-    const response = await fromStore(responses.get(callerOf(req).owner, String(req.params.id)));
-    if (stream === "true") {
-      const message = "Invalid 'stream': a stored response can't be streamed again; omit it or send false.";
-      throw invalidRequest("invalid_value", "stream", message);
+    const { stream, starting_after: after = -1 } = validate(responseQuery, readQuery(req));
+    const { owner } = callerOf(req);
+    const id = String(req.params.id);
+    if (stream !== "true" || req.method === "HEAD") {
+      return sendValue(req, res, await fromStore(responses.get(owner, id)), options.stallMs);
     }
-    await sendValue(req, res, response, stallMs);
+    const events = streams.events({ owner, id, after, signal: disconnectSignal(res) });
+    await fromStore(sendEvents(req, res, events, options));
   };
 }
 

@@ -5,6 +5,7 @@ import type { Page } from "../../types/cursor-page.ts";
 import { erasedKeyOf } from "../../types/erased-key.ts";
 import { answerRefusal, MIN_ANSWER_BYTES, type Refusal } from "../../types/storage.ts";
 import { conversationAppending, itemBytes } from "./conversations.ts";
+import { streamInsertion, streamRemoval } from "./response-streams.ts";
 
 /** Most responses of a chain: one read of a chain visits each. */
 export const MOST_CHAINED = 2048;
@@ -34,6 +35,7 @@ export function responseCollection(db: Database) {
   const removeItems = db.prepare<{ seq: number; limit: number }>(
     "DELETE FROM response_items WHERE seq IN (SELECT seq FROM response_items WHERE response = @seq LIMIT @limit)",
   );
+  const removeStream = streamRemoval(db);
   const remove = db.prepare<{ seq: number }>("DELETE FROM responses WHERE seq = @seq");
   /** Returns how many rows were removed, at most `limit`; fewer when none is left. */
   return (owner: string | null, limit: number): number => {
@@ -42,6 +44,8 @@ export function responseCollection(db: Database) {
       const gone = owner === null ? next.get() : nextOf.get({ owner });
       if (gone === undefined) break;
       removed += removeItems.run({ seq: gone.seq, limit: limit - removed }).changes;
+      if (removed === limit) break;
+      removed += removeStream({ seq: gone.seq, limit: limit - removed });
       if (removed === limit) break;
       removed += remove.run(gone).changes;
     }
@@ -154,8 +158,9 @@ export function responseKeeping(db: Database): (args: NewResponse) => Keeping {
     `SELECT ${RESPONSE.select} FROM responses WHERE id = @id AND owner = @owner`,
   );
   const insertItem = responseItemInsertion(db);
+  const insertStream = streamInsertion(db);
 
-  return ({ owner, keyId, bounds, row, parent: parentId, input, output }) => {
+  return ({ owner, keyId, bounds, row, parent: parentId, input, output, stream }) => {
     if (isErased(keyId)) return "erased";
     const parent = parentId === null ? null : find.get({ owner, id: parentId });
     if (parent === undefined) return "absent_parent";
@@ -177,6 +182,7 @@ export function responseKeeping(db: Database): (args: NewResponse) => Keeping {
     const { seq } = insert.get({ ...row, owner, parent: parent?.seq ?? null, depth, chainItems, chainBytes, bytes })!;
     for (const item of input) insertItem.run({ response: seq, output: 0, owner, ...item });
     for (const item of output) insertItem.run({ response: seq, output: 1, owner, ...item });
+    if (stream !== undefined) insertStream({ response: seq, ...stream });
     return "kept";
   };
 }

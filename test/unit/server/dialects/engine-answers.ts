@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { SequenceFinish, SequenceOutput, ToolCallDelta } from "../../../../engine/protocol/output.ts";
 import { ApiError } from "../../../../openapi/api-error.ts";
-import { customArguments } from "../../../../server/dialects/responses/custom-input.ts";
+import { customArguments } from "../../../../server/dialects/responses/output/custom-input.ts";
 import type { FakeRequest } from "../fake-engine.ts";
 
 /** A part of what a model writes, in the order in which it does. */

@@ -1,6 +1,6 @@
-import type { RankedLogprob, ToolCallDelta } from "../../../engine/protocol/output.ts";
-import type { ItemStatus, OutputItem } from "../../../openapi/responses/item.ts";
-import { chatLogprobs } from "../chat-logprobs.ts";
+import type { RankedLogprob, ToolCallDelta } from "../../../../engine/protocol/output.ts";
+import type { ItemStatus, OutputItem } from "../../../../openapi/responses/item.ts";
+import { chatLogprobs } from "../../chat-logprobs.ts";
 import { CustomInput } from "./custom-input.ts";
 import { deltaHead, type EventWriter } from "./event-writer.ts";
 import { callItem, messageItem, type OutputForm, reasoningItem } from "./output-items.ts";

@@ -1,7 +1,7 @@
-import type { RankedLogprob } from "../../../engine/protocol/output.ts";
-import { ITEM_PREFIXES, type ItemStatus, type OutputItem } from "../../../openapi/responses/item.ts";
-import type { WholeChoice, WholeToolCall } from "../../generation/output/body-sink.ts";
-import { chatLogprobs } from "../chat-logprobs.ts";
+import type { RankedLogprob } from "../../../../engine/protocol/output.ts";
+import { ITEM_PREFIXES, type ItemStatus, type OutputItem } from "../../../../openapi/responses/item.ts";
+import type { WholeChoice, WholeToolCall } from "../../../generation/output/body-sink.ts";
+import { chatLogprobs } from "../../chat-logprobs.ts";
 import { customInput } from "./custom-input.ts";
 
 type Output<Type extends OutputItem["type"]> = Extract<OutputItem, { type: Type }>;

@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { CustomInput, customArguments, customInput } from "../../../../../server/dialects/responses/custom-input.ts";
+import {
+  CustomInput,
+  customArguments,
+  customInput,
+} from "../../../../../../server/dialects/responses/output/custom-input.ts";
 
 /** JSON text with every character as an escape. */
 function escaped(text: string): string {

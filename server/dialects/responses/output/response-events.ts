@@ -1,9 +1,9 @@
-import type { SequenceFinish, ToolCallDelta } from "../../../engine/protocol/output.ts";
-import type { ApiError } from "../../../openapi/api-error.ts";
-import type { ItemStatus, OutputItem } from "../../../openapi/responses/item.ts";
-import type { ResponseObject } from "../../../openapi/responses/response.ts";
-import type { AnswerEnd } from "../../generation/output/sink.ts";
-import { EVENT_STREAM, type StreamFormat, type TextDelta } from "../../generation/output/stream-format.ts";
+import type { SequenceFinish, ToolCallDelta } from "../../../../engine/protocol/output.ts";
+import type { ApiError } from "../../../../openapi/api-error.ts";
+import type { ItemStatus, OutputItem } from "../../../../openapi/responses/item.ts";
+import type { ResponseObject } from "../../../../openapi/responses/response.ts";
+import type { AnswerEnd } from "../../../generation/output/sink.ts";
+import { EVENT_STREAM, type StreamFormat, type TextDelta } from "../../../generation/output/stream-format.ts";
 import { EventWriter } from "./event-writer.ts";
 import { OpenCall, type OpenItem, OpenMessage, OpenReasoning } from "./open-items.ts";
 import { callItem, itemId, messageItem, type OutputForm, reasoningItem } from "./output-items.ts";
@@ -14,21 +14,24 @@ export class ResponseEvents implements StreamFormat {
   readonly type = EVENT_STREAM;
   readonly #begun: ResponseObject;
   readonly #form: OutputForm;
-  readonly #events = new EventWriter();
+  readonly #events: EventWriter;
   readonly #output: OutputItem[] = [];
   #open: OpenItem | null = null;
   #reason: SequenceFinish["reason"] = "stop";
 
-  constructor(begun: ResponseObject, form: OutputForm) {
+  constructor(begun: ResponseObject, form: OutputForm, events = new EventWriter()) {
     this.#begun = begun;
     this.#form = form;
+    this.#events = events;
   }
 
   first(): string {
-    const response = this.#begun;
-    return (
-      this.#events.event("response.created", { response }) + this.#events.event("response.in_progress", { response })
-    );
+    return this.#events.event("response.created", { response: this.#begun }) + this.begin();
+  }
+
+  /** The first event after that of the creation. Clients drop output that they have of an earlier one. */
+  begin(): string {
+    return this.#events.event("response.in_progress", { response: this.#begun });
   }
 
   delta(_choice: number, { text, reasoning, toolCalls = [], logprobs = [] }: TextDelta): string {
@@ -40,26 +43,22 @@ export class ResponseEvents implements StreamFormat {
 
   last(_choice: number, { reason }: SequenceFinish): string {
     this.#reason = reason;
-    const cut = reason === "length";
+    return this.close(reason === "length");
+  }
+
+  /** Ends the last item; `cut` is true where a bound cut it short. */
+  close(cut: boolean): string {
     const events = this.#needsMessage(cut) ? this.#say("", []) : "";
     return events + this.#close(cut ? "incomplete" : "completed");
   }
 
   end(end: AnswerEnd): string {
-    const response = this.ended(end);
-    return this.#events.event(`response.${response.status}`, { response });
+    return lastEvent(this.#events, this.ended(end));
   }
 
   failed(error: ApiError): string {
     const output = this.#open === null ? this.#output : [...this.#output, this.#open.snapshot("incomplete")];
-    const response = failedResponse(this.#begun, output, error);
-    const { error: fault } = error.body;
-    // Clients read the fault at either place.
-    const { code, message, param } = fault;
-    return (
-      this.#events.event("error", { code, message, param, error: fault }) +
-      this.#events.event("response.failed", { response })
-    );
+    return failureEvents(this.#events, error.body.error, failedResponse(this.#begun, output, error));
   }
 
   /** The response after its last item. */
@@ -132,6 +131,17 @@ export class ResponseEvents implements StreamFormat {
     this.#output.push(item);
     return done + this.#events.event("response.output_item.done", { output_index, item });
   }
+}
+
+/** The last event of a response that has ended. */
+export function lastEvent(events: EventWriter, response: ResponseObject): string {
+  return events.event(`response.${response.status}`, { response });
+}
+
+/** The last events of a response that failed. Clients read the fault at either place. */
+export function failureEvents(events: EventWriter, fault: ApiError["body"]["error"], response: ResponseObject): string {
+  const { code, message, param } = fault;
+  return events.event("error", { code, message, param, error: fault }) + lastEvent(events, response);
 }
 
 /** An item of reasoning begins without its parts, which come with events of their own. */

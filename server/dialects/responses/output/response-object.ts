@@ -1,18 +1,18 @@
-import type { SequenceFinish } from "../../../engine/protocol/output.ts";
-import type { ApiError } from "../../../openapi/api-error.ts";
-import type { Usage } from "../../../openapi/generation/usage.ts";
-import type { OutputItem } from "../../../openapi/responses/item.ts";
-import type { ResponsesRequest } from "../../../openapi/responses/request.ts";
-import type { ResponseObject } from "../../../openapi/responses/response.ts";
-import type { TextFormat } from "../../../openapi/responses/text-format.ts";
-import type { AnswerEnd } from "../../generation/output/sink.ts";
-import type { AnswerIdentity } from "../../generation/output/stream-format.ts";
-import type { ToolSet } from "./tool-set.ts";
+import type { SequenceFinish } from "../../../../engine/protocol/output.ts";
+import type { ApiError } from "../../../../openapi/api-error.ts";
+import type { Usage } from "../../../../openapi/generation/usage.ts";
+import type { OutputItem } from "../../../../openapi/responses/item.ts";
+import type { ResponsesRequest } from "../../../../openapi/responses/request.ts";
+import type { ResponseObject } from "../../../../openapi/responses/response.ts";
+import type { TextFormat } from "../../../../openapi/responses/text-format.ts";
+import type { UsedTool } from "../../../../openapi/responses/tools.ts";
+import type { AnswerEnd } from "../../../generation/output/sink.ts";
+import type { AnswerIdentity } from "../../../generation/output/stream-format.ts";
 
 /** A response in progress, from a valid body. */
 export function begunResponse(
   body: ResponsesRequest,
-  { used }: Pick<ToolSet, "used">,
+  { used }: { used: UsedTool[] },
   stored: boolean,
   { id, created, model, tier }: AnswerIdentity,
 ): ResponseObject {

@@ -33,11 +33,12 @@ export interface Attempt {
 }
 
 /**
- * Sends a request, and yields the events of its answer; a whole JSON body is one event and the end. A time without an event
+ * Sends a request, and yields the events of its answer in lists of those that came at once; a whole JSON body is one event and
+ * the end. A time without an event
  * ends it, and so does the signal, whose reason it then throws. Else throws AttemptFailure. The connection is destroyed on
  * every early end: the only abort that all engines know.
  */
-export async function* attemptEvents(attempt: Attempt): AsyncGenerator<UpstreamEvent> {
+export async function* attemptEvents(attempt: Attempt): AsyncGenerator<readonly UpstreamEvent[]> {
   const { signal, timeouts } = attempt;
   const silence = new AbortController();
   let timer = setTimeout(() => silence.abort(), timeouts.firstEvent);
@@ -58,14 +59,19 @@ export async function* attemptEvents(attempt: Attempt): AsyncGenerator<UpstreamE
       throw new AttemptFailure({ kind: "response", status, header, body: await beginningOf(body) });
     }
     const streamed = header("content-type")?.startsWith("text/event-stream") ?? false;
-    for await (const event of streamed ? readEvents(body) : wholeBody(body)) {
-      clearTimeout(timer);
-      timer = setTimeout(() => silence.abort(), timeouts.silence);
-      if (!event.done && isErrorEvent(event.data)) {
-        throw new AttemptFailure({ kind: "event", event: event.data, header });
+    let begun = false;
+    for await (const events of streamed ? readEvents(body) : wholeBody(body)) {
+      if (begun) timer.refresh();
+      else {
+        begun = true;
+        clearTimeout(timer);
+        timer = setTimeout(() => silence.abort(), timeouts.silence);
       }
-      yield event;
-      if (event.done) return;
+      const failed = events.find((event) => !event.done && isErrorEvent(event.data));
+      // What came before the error in the same list is dropped with it.
+      if (failed?.done === false) throw new AttemptFailure({ kind: "event", event: failed.data, header });
+      yield events;
+      if (events.some(({ done }) => done)) return;
     }
   } catch (error) {
     if (error instanceof AttemptFailure) throw error;
@@ -103,9 +109,8 @@ async function beginningOf(body: Readable): Promise<string> {
   return Buffer.concat(chunks).subarray(0, MAX_ERROR_BODY_BYTES).toString();
 }
 
-async function* wholeBody(body: Readable): AsyncGenerator<UpstreamEvent> {
-  yield { done: false, data: await readJson(body, MOST_BODY_BYTES) };
-  yield { done: true };
+async function* wholeBody(body: Readable): AsyncGenerator<readonly UpstreamEvent[]> {
+  yield [{ done: false, data: await readJson(body, MOST_BODY_BYTES) }, { done: true }];
 }
 
 /** The value of a JSON body; throws UnreadableAnswer above the bound, and for another body. */

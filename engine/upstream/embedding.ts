@@ -62,7 +62,7 @@ export class Embedding implements Ticket {
       signal: this.#abort.signal,
       timeouts: { firstEvent, silence: batchSilence },
     });
-    for await (const event of events) if (!event.done) answer = event.data;
+    for await (const list of events) for (const event of list) if (!event.done) answer = event.data;
     const vectors = vectorsOf(answer, inputs.length);
     if (vectors === null) throw new AttemptFailure({ kind: "broken" });
     if (this.#over) return;

@@ -86,14 +86,16 @@ export class Generation implements Ticket {
       timeouts: { firstEvent, silence: tier === "batch" ? batchSilence : onlineSilence },
     });
     let done = false;
-    for await (const event of events) {
-      if (event.done) {
-        done = true;
-        continue;
+    for await (const list of events) {
+      for (const event of list) {
+        if (event.done) {
+          done = true;
+          break;
+        }
+        const outputs = readable(() => reader.read(event.data));
+        if (outputs.length > 0 && !this.#content && tier !== "batch") replica.ttft.add(access.clock.now() - sentAt);
+        for (const output of outputs) this.#pass(output);
       }
-      const outputs = readable(() => reader.read(event.data));
-      if (outputs.length > 0 && !this.#content && tier !== "batch") replica.ttft.add(access.clock.now() - sentAt);
-      for (const output of outputs) this.#pass(output);
     }
     if (!done && !reader.finished) throw new AttemptFailure({ kind: "broken" });
     const { outputs, counted } = readable(() => reader.end());

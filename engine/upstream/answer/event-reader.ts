@@ -12,10 +12,10 @@ const DONE = "[DONE]";
 export type UpstreamEvent = { done: true } | { done: false; data: unknown };
 
 /**
- * The events of a body of server-sent events, each as its parsed JSON; ends with the body. Throws UnreadableAnswer for data that
+ * The events of a body of server-sent events, each as its parsed JSON, in lists of those that came at once; ends with the body. Throws UnreadableAnswer for data that
  * is not JSON, and above the bounds on an event and on the body.
  */
-export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<UpstreamEvent> {
+export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<readonly UpstreamEvent[]> {
   let ready: UpstreamEvent[] = [];
   let tooLong = false;
   const parser = createParser({
@@ -32,13 +32,14 @@ export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerat
     if (bytes > MOST_BYTES) throw new UnreadableAnswer(`The answer is longer than ${MOST_BYTES} bytes.`);
     parser.feed(decoder.decode(chunk, { stream: true }));
     if (tooLong) throw new UnreadableAnswer(`An event is longer than ${MOST_EVENT_CHARACTERS} characters.`);
+    if (ready.length === 0) continue;
     const events = ready;
     ready = [];
-    yield* events;
+    yield events;
   }
   // The last event may have no empty line behind it.
   parser.feed("\n\n");
-  yield* ready;
+  if (ready.length > 0) yield ready;
 }
 
 function parsed(data: string): unknown {

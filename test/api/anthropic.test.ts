@@ -35,6 +35,22 @@ const TOOLS = ["get_weather", "get_time"].map((name) => {
   return { name, input_schema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] } };
 });
 
+const CALL = { type: "tool_use", id: "toolu_1", name: "get_time", input: { city: "Oslo" } };
+const OTHER = { ...CALL, id: "toolu_2" };
+const RESULTS = [result("toolu_2"), result("toolu_1")];
+
+function turn(role: string, ...content: object[]) {
+  return { role, content };
+}
+
+function text(words: string) {
+  return { type: "text", text: words };
+}
+
+function result(id: string) {
+  return { type: "tool_result", tool_use_id: id, content: [text("12:00")] };
+}
+
 /** The message with which the server answers. */
 async function create(fields: object, messages: object[] = ASKED): Promise<Message> {
   const response = await server.post("/v1/messages", { ...BODY, messages, ...fields });
@@ -104,6 +120,16 @@ describe("a request as Claude Code sends it", () => {
     const { usage } = await create(request("c3d4e"), messages);
     expect(usage.input_tokens).toBe(1);
   });
+});
+
+test.each<[string, object, object[]]>([
+  ["empty lists", { tools: [], stop_sequences: [], system: [] }, ASKED],
+  ["a call without its result", { tools: TOOLS }, [...ASKED, turn("assistant", CALL), turn("user", text("Go on."))]],
+  ["a result without its call", { tools: TOOLS }, [turn("user", result("toolu_2"), text("Go on."))]],
+  ["results in another order", { tools: TOOLS }, [...ASKED, turn("assistant", CALL, OTHER), turn("user", ...RESULTS)]],
+  ["a first message of the assistant", {}, [turn("assistant", text("Hello.")), ...ASKED]],
+])("a request with %s is answered", async (_, fields, messages) => {
+  expect((await create({ max_tokens: 4, ...fields }, messages)).stop_reason).not.toBeNull();
 });
 
 describe("an answer", () => {

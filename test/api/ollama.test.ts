@@ -43,7 +43,7 @@ const WEATHER = {
 const failure = z.strictObject({ error: z.string() });
 
 function user(content: string) {
-  return { role: "user", content };
+  return { role: "User", content };
 }
 
 /** A whole answer. */

@@ -90,6 +90,7 @@ describe("a message batch that is canceled", () => {
       results_url: null,
     });
     await expect(messages.results(OWNER, id)).rejects.toMatchObject({ status: 400 });
+    await expect(messages.remove(OWNER, id)).rejects.toMatchObject({ status: 400 });
     await reaches(id, "cancelled");
     expect(await messages.get(OWNER, id)).toMatchObject({
       processing_status: "ended",

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { checkCapabilities } from "../../../../../server/dialects/ollama/settings.ts";
+import { checkCapabilities, ollamaForm, ollamaSettings } from "../../../../../server/dialects/ollama/settings.ts";
 
 const FACTS = { generates: true, reasoningTags: null, takesTools: false, toolFormat: "hermes" };
 const TAGS = { open: "<think>", close: "</think>" };
@@ -19,4 +19,22 @@ it.each<[object, Partial<typeof FACTS> | object, "chat" | "generate", string | n
   const check = () => checkCapabilities({ model: "m:latest", ...fields }, { ...FACTS, ...facts }, task);
   if (refusal === null) expect(check).not.toThrow();
   else expect(check).toThrow(refusal);
+});
+
+it("options have the defaults of Ollama, and null is the same as none", () => {
+  const { sampling, maxTokens, stop } = ollamaSettings({ model: "m", options: { temperature: null } });
+  expect({ sampling, maxTokens, stop }).toMatchObject({
+    sampling: { temperature: 0.8, topK: 40, topP: 0.9, minP: 0, penaltyWindow: 64, seed: null },
+    maxTokens: null,
+    stop: [],
+  });
+});
+
+it.each([-1, -2, 0])("num_predict %i is without bound, and seed -1 is random", (num_predict) => {
+  const { maxTokens, sampling } = ollamaSettings({ model: "m", options: { num_predict, seed: -1 } });
+  expect([maxTokens, sampling.seed]).toEqual([null, null]);
+});
+
+it.each([undefined, null, ""] as const)("the format %j is none", (format) => {
+  expect(ollamaForm({ model: "m", format })).toBeNull();
 });

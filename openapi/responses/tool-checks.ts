@@ -32,7 +32,6 @@ export function allowedNames({ tools }: Extract<ResponseToolChoice, { type: "all
 interface BackgroundFields {
   background?: boolean | null | undefined;
   store?: boolean | null | undefined;
-  conversation?: unknown;
   nightshift?: { dry_run?: boolean | null | undefined } | null | undefined;
 }
 
@@ -42,9 +41,6 @@ export function backgroundChecks({ value, issues }: z.core.ParsePayload<Backgrou
   const refuse = (path: PropertyKey[], message: string) =>
     issues.push({ code: "custom", input: value, path, params: { code: "unsupported_value" }, message });
   if (value.store === false) refuse(["store"], "a background response is stored; omit it or send true.");
-  if (value.conversation != null) {
-    refuse(["conversation"], "it can't be used in the background; use previous_response_id.");
-  }
   if (value.nightshift?.dry_run) refuse(["nightshift", "dry_run"], "a dry run has no background response.");
 }
 

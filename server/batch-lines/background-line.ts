@@ -23,6 +23,7 @@ export interface BackgroundStore {
   begin(owner: string, batchId: string): Promise<BegunResponse | null>;
   /**
    * Durable when it resolves, with the last outputs of a stream. A response that was cancelled or removed meanwhile stays so.
+   * Throws the ApiError of an answer that cannot be stored.
    */
   answered(owner: string, response: ResponseObject, said: NewSaid | null): Promise<void>;
   failed(id: string, fault: { code: string; message: string }): Promise<void>;

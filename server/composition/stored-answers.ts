@@ -23,7 +23,7 @@ export function storedAnswers(
   { files, time: clock }: { files: AnswerBoundsDeps["files"]; time: Clock },
 ): StoredAnswers {
   const bounds = new AnswerBounds({ store, files, maxStored });
-  const locks = new ConversationLocks();
+  const locks = new ConversationLocks(store);
   const conversations = new Conversations({ store, bounds, locks, clock });
   return {
     completions: new StoredCompletions({ store, bounds }),

@@ -11,6 +11,7 @@ import type { EventType, WebhookEndpoints } from "../../webhooks/endpoint.ts";
 import { webhookEvents } from "../../webhooks/outbox.ts";
 import type { BackgroundStore, BegunResponse } from "../batch-lines/background-line.ts";
 import type { RunStore } from "../batch-lines/run-journal.ts";
+import { conversationFull, noConversation } from "./conversations.ts";
 import { itemRow } from "./item.ts";
 import type { ResponseStreams } from "./response-streams.ts";
 import type { StoredResponses } from "./responses.ts";
@@ -62,14 +63,21 @@ export class BackgroundRuns implements BackgroundStore {
     return (await this.#deps.responses.get(owner, id)) as ResponseObject;
   }
 
-  /** Durable when it resolves. A response that was cancelled or removed meanwhile stays so. */
+  /**
+   * Durable when it resolves. A response that was cancelled or removed meanwhile stays so. Throws the ApiError of a
+   * conversation that takes no items.
+   */
   async answered(owner: string, response: ResponseObject, said: NewSaid | null): Promise<void> {
     const { id, status, output } = response;
     if (status !== "completed" && status !== "incomplete") throw new Error(`a response ended as ${status}`);
     const object = JSON.stringify({ ...response, output: [] });
     const events = this.#events(`response.${status}`, id);
     const end = { id, owner, status, object, output: output.map(itemRow), said, events };
-    if (await this.#deps.store.background.answered(end)) this.#ended(id);
+    const outcome = await this.#deps.store.background.answered(end);
+    const conversation = response.conversation?.id ?? "";
+    if (outcome === "absent_conversation") throw noConversation(conversation);
+    if (outcome === "too_many_items") throw conversationFull(conversation);
+    if (outcome === "answered") this.#ended(id);
   }
 
   async failed(id: string, fault: ResponseFault): Promise<void> {

@@ -58,7 +58,7 @@ export class Conversations {
   /** Removes a conversation with its items. Responses that used it keep their own. */
   async remove(owner: string, id: string): Promise<void> {
     const { store, locks, clock } = this.#deps;
-    locks.check(owner, id);
+    await locks.check(owner, id);
     const removal = { owner, id, now: epochSeconds(clock), limit: REMOVED_ROWS };
     if (!(await store.conversations.remove(removal))) throw noConversation(id);
   }
@@ -66,7 +66,7 @@ export class Conversations {
   /** Adds items at the end. Returns them with their ids. */
   async append(caller: Caller, id: string, items: readonly KeptItem[]): Promise<NewItem[]> {
     const { store, bounds, locks } = this.#deps;
-    locks.check(caller.owner, id);
+    await locks.check(caller.owner, id);
     const write = bounds.write(caller);
     const rows = items.map(itemRow);
     const outcome = await store.conversations.append({ ...write, id, items: rows });
@@ -77,12 +77,7 @@ export class Conversations {
   /** The error of items that were not added. */
   refused(outcome: Exclude<Appending, "appended">, id: string, write: AnswerWrite): ApiError {
     if (outcome === "absent") return noConversation(id);
-    if (outcome !== "too_many_items") return this.#deps.bounds.refused(outcome, write);
-    return invalidRequest(
-      "invalid_value",
-      "conversation",
-      `The conversation '${shown(id)}' has no room for more items.`,
-    );
+    return outcome === "too_many_items" ? conversationFull(id) : this.#deps.bounds.refused(outcome, write);
   }
 
   async items(owner: string, id: string, page: ItemPage): Promise<{ rows: NewItem[]; hasMore: boolean }> {
@@ -100,7 +95,7 @@ export class Conversations {
   }
 
   async removeItem(owner: string, id: string, item: string): Promise<ConversationRow> {
-    this.#deps.locks.check(owner, id);
+    await this.#deps.locks.check(owner, id);
     await this.get(owner, id);
     const row = await this.#deps.store.conversations.removeItem({ owner, id, item });
     if (row === null) throw noItem(item);
@@ -118,6 +113,11 @@ export function noItem(id: string, param: string | null = null): ApiError {
 
 export function noConversation(id: string): ApiError {
   return new ApiError("not_found", `Conversation with id '${shown(id)}' not found.`);
+}
+
+export function conversationFull(id: string): ApiError {
+  const message = `The conversation '${shown(id)}' has no room for more items.`;
+  return invalidRequest("invalid_value", "conversation", message);
 }
 
 /** The beginning of an id of a client. */

@@ -63,7 +63,7 @@ export class StoredState implements ResponseState {
     return found;
   }
 
-  lockConversation(owner: string, id: string): () => void {
+  lockConversation(owner: string, id: string): Promise<() => void> {
     return this.#deps.locks.lock(owner, id);
   }
 

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { type NewItem, type NewSaid, RESPONSE, type ResponseRow, type ResponseStatus } from "../types/answer-rows.ts";
-import { itemBytes } from "./answers/conversations.ts";
+import { conversationAppending, itemBytes } from "./answers/conversations.ts";
 import { saying } from "./answers/response-streams.ts";
 import { responseItemInsertion } from "./answers/responses.ts";
 import { eventInsertion, type NewEvent } from "./outbox.ts";
@@ -27,6 +27,12 @@ export interface Answered {
   events: readonly NewEvent[];
 }
 
+/**
+ * "closed": the response was ended or removed before. The others are conversations that its items were to be added to: then
+ * nothing is stored.
+ */
+export type Answering = "answered" | "closed" | "absent_conversation" | "too_many_items";
+
 /** A background response that has not ended. */
 const OPEN = "id = @id AND background = 1 AND status IN ('queued', 'in_progress') AND removed_at IS NULL";
 
@@ -49,6 +55,10 @@ export function unansweredEnd(db: Database): (end: Unanswered) => boolean {
 /** The life of background responses after their creation, which is that of their batch. */
 export function background(db: Database) {
   const insertItem = responseItemInsertion(db);
+  const append = conversationAppending(db);
+  const input = db.prepare<{ seq: number }, NewItem>(
+    "SELECT id, item FROM response_items WHERE response = @seq AND output = 0 ORDER BY seq",
+  );
   const insertEvents = eventInsertion(db);
   const finish = finishing(db);
   const say = saying(db);
@@ -65,18 +75,22 @@ export function background(db: Database) {
       /** queued → in_progress. False for a response in another status. */
       begin: (args: { id: string; owner: string }): boolean => begin.run(args).changes === 1,
       /**
-       * Stores the answer with the events of the end. False unless the response was open. Its storage was admitted when it was
-       * created: the answer may exceed the quota of its owner, which then refuses the next one.
+       * Stores the answer with the events of the end, and appends its items to its conversation. Its storage was admitted when
+       * it was created: the answer may exceed the quota of its owner, which then refuses the next one.
        */
-      answered({ output, said, events, ...end }: Answered): boolean {
+      answered({ output, said, events, ...end }: Answered): Answering {
         const row = find.get(end);
-        if (row === undefined) return false;
+        if (row === undefined) return "closed";
+        const items = row.conversation === null ? [] : [...input.all({ seq: row.seq }), ...output];
+        const appended = row.conversation === null ? "appended" : append(end.owner, row.conversation, items);
+        if (appended === "absent") return "absent_conversation";
+        if (appended === "too_many_items") return appended;
         if (said !== null) say({ id: end.id, ...said });
         const { id, owner, status, object } = end;
         finish.run({ id, status, object, items: output.length, itemBytes: itemBytes(output) });
         for (const item of output) insertItem.run({ response: row.seq, output: 1, owner, ...item });
         insertEvents(events);
-        return true;
+        return "answered";
       },
       unanswered: unansweredEnd(db),
     },

@@ -189,6 +189,43 @@ test("a stream whose response is cancelled just ends, and one whose response fai
   expect(sent.match(/(?<=event: ).*/g)).toEqual(["response.created", "response.queued", "error", "response.failed"]);
 });
 
+test("a response in the background is the next turn of a conversation, which is locked until its end", async () => {
+  const { id: conversation } = await client.conversations.create({ items: [{ role: "user", content: "Hello!" }] });
+  const texts = async () => {
+    const { data } = await client.conversations.items.list(conversation, { order: "asc" });
+    return data.map((item) => (item.type === "message" && "text" in item.content[0]! ? item.content[0].text : null));
+  };
+  steps.allow(0);
+  const queued = await queue("Capital of France?", { conversation });
+  expect(queued).toMatchObject({ status: "queued", conversation: { id: conversation } });
+  const locked = { status: 400, code: "conversation_locked", param: "conversation" };
+  const asked = { model: "demo", input: "Hello!", conversation };
+  for (const refused of [
+    () => queue("Hello!", { conversation }),
+    () => client.responses.create(asked),
+    () => client.conversations.items.create(conversation, { items: [{ role: "user", content: "Hello!" }] }),
+    () => client.conversations.delete(conversation),
+  ]) {
+    expect(await failure(refused())).toMatchObject(locked);
+  }
+  expect(await texts()).toEqual(["Hello!"]);
+  steps.release();
+  expect(await ended(queued.id)).toMatchObject({ status: "completed", conversation: { id: conversation } });
+  const turn = ["Capital of France?", "The capital of France is Paris."];
+  expect(await texts()).toEqual(["Hello!", ...turn]);
+
+  steps.allow(0);
+  const cancelled = await queue("Count from 1 to 20.", { conversation });
+  await client.responses.cancel(cancelled.id);
+  steps.release();
+  const long = await queue("Count from 3 to 12. ".repeat(500), { conversation });
+  expect(await ended(long.id)).toMatchObject({ status: "failed" });
+  const items = await client.responses.inputItems.list(long.id);
+  expect(items.data).toHaveLength(1);
+  expect(await texts()).toEqual(["Hello!", ...turn]);
+  expect((await client.responses.create(asked)).status).toBe("completed");
+});
+
 test("a response that its model can't take, or whose batch is cancelled, ends with the reason", async () => {
   const long = await queue("Count from 3 to 12. ".repeat(500));
   expect(await ended(long.id)).toMatchObject({ status: "failed", error: { code: "context_length_exceeded" } });

@@ -184,7 +184,6 @@ describe("refused requests", () => {
     ["tool_choice.name", { tool_choice: { type: "function", name: "f" }, tools: [TIME] }, "invalid_value"],
     ["background", { background: 1 }, "invalid_type"],
     ["store", { background: true, store: false }, "unsupported_value"],
-    ["conversation", { background: true, conversation: "c" }, "unsupported_value"],
     ["conversation", { conversation: "c", previous_response_id: "r" }, "invalid_value"],
     ["n", { n: 2 }, "unsupported_value"],
     ["prompt", { prompt: { id: "p" } }, "unsupported_parameter"],

@@ -6,6 +6,7 @@ import type { RequestLimits } from "../../../openapi/request-limits.ts";
 import type { Item } from "../../../openapi/responses/item.ts";
 import { type ResponsesRequest, responsesRequest } from "../../../openapi/responses/request.ts";
 import type { ResponseObject } from "../../../openapi/responses/response.ts";
+import type { WhenOver } from "../../generation/generation-endpoint.ts";
 import { turnRequest } from "../../generation/turn-request.ts";
 import { unusedSamplerFields } from "../../generation/unused-samplers.ts";
 import { givenItems, NOTHING_STORED, withIds } from "./given-items.ts";
@@ -24,6 +25,8 @@ export interface QueuedResponse {
   input: readonly Item[];
   /** Null where its events are not kept; `sealed` is true where its reasoning is sealed. */
   stream: { sealed: boolean } | null;
+  /** Fields of the request that were accepted and are not used. */
+  ignored: readonly string[];
   /** The body of the line: the request with all items of its context, so that the line needs no stored ones. */
   body: object;
 }
@@ -44,19 +47,17 @@ export interface BackgroundReaderParts {
   state: ResponseState;
 }
 
-/** A valid body with `background: true`. */
-export interface BackgroundRequest {
-  ignored: readonly string[];
-  queued(identity: { id: string; created: number; model: string }): QueuedResponse;
-}
+/** The response to a valid body with `background: true`. */
+export type QueuedFor = (identity: { id: string; created: number; model: string }) => QueuedResponse;
 
-/** Reads the stored items to which a body refers, and returns the parser of that body, which needs grammars. */
+/**
+ * Reads the stored items to which a body refers, and returns the parser of that body, which needs grammars. A conversation is
+ * locked until the functions that `whenAdded` gets are called.
+ */
 export function backgroundReader({ limits, seal, state }: BackgroundReaderParts) {
   const schema = responsesRequest(limits);
-  return async (json: unknown, owner: string): Promise<() => BackgroundRequest> => {
-    const { conversation }: { conversation?: unknown } = Object(json);
-    // The schema refuses a conversation.
-    const stored = conversation == null ? await storedItems(json, owner, state, { limits }) : null;
+  return async (json: unknown, owner: string, whenAdded: WhenOver): Promise<() => QueuedFor> => {
+    const stored = await storedItems(json, owner, state, { limits, whenOver: whenAdded });
     return () => {
       const body = validate(schema, json);
       const { before } = stored ?? NOTHING_STORED;
@@ -73,15 +74,13 @@ export function backgroundReader({ limits, seal, state }: BackgroundReaderParts)
         ...skippedNames(body),
         ...unusedSamplerFields(samplingBody(body)),
       ];
-      return {
+      return (identity) => ({
+        response: queuedResponse(body, identity, ignored),
+        input: withIds(given, identity.id),
+        stream: body.stream ? { sealed: wantsSealed(body) } : null,
         ignored,
-        queued: (identity) => ({
-          response: queuedResponse(body, identity, ignored),
-          input: withIds(given, identity.id),
-          stream: body.stream ? { sealed: wantsSealed(body) } : null,
-          body: lineBody(Object(json), items, identity.model),
-        }),
-      };
+        body: lineBody(Object(json), items, identity.model),
+      });
     };
   };
 }
@@ -96,9 +95,13 @@ function queuedResponse(
   return { ...begun, status: "queued", background: true, nightshift };
 }
 
+/** Fields that a line has no use for: it is not answered to a client, and has the items of its context. */
+const UNUSED = ["background", "store", "stream", "stream_options", "previous_response_id", "conversation"];
+
 function lineBody(json: Record<string, unknown>, items: readonly object[], model: string): object {
-  const { background: _, store: _store, stream: _stream, stream_options: _options, input, ...settings } = json;
+  const { input, ...settings } = json;
+  for (const field of UNUSED) delete settings[field];
   // Items that add tools are no part of the conversation, and the line needs them.
   const tools = Array.isArray(input) ? input.filter((item) => Object(item).type === "additional_tools") : [];
-  return { ...settings, model, input: [...tools, ...items], previous_response_id: null };
+  return { ...settings, model, input: [...tools, ...items] };
 }

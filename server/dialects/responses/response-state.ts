@@ -15,7 +15,7 @@ export interface ResponseState {
   /** Items by id, for `item_reference`; throws the ApiError of an unknown one. */
   items(owner: string, ids: readonly string[]): Promise<ReadonlyMap<string, Item>>;
   /** Locks a conversation until the returned function is called. Throws `conversation_locked` where it is locked. */
-  lockConversation(owner: string, id: string): () => void;
+  lockConversation(owner: string, id: string): Promise<() => void>;
   /** Reserves the place of a response until the returned function is called. Throws the 507 of an owner without one. */
   reserve(caller: Caller): Promise<() => void>;
   /**

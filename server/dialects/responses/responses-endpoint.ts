@@ -7,7 +7,12 @@ import { sendJson } from "../../http/respond.ts";
 import { fromStore } from "../../http/store-error-response.ts";
 import type { Exchange } from "../../inference/exchange.ts";
 import type { ModelSet } from "../../models/model-set.ts";
-import { type BackgroundQueue, type BackgroundReaderParts, backgroundReader } from "./background.ts";
+import {
+  type BackgroundQueue,
+  type BackgroundReaderParts,
+  backgroundReader,
+  type QueuedResponse,
+} from "./background.ts";
 import { responsesDialect } from "./responses.ts";
 
 export interface ResponsesEndpointDeps extends GenerationEndpointDeps {
@@ -26,23 +31,36 @@ export class ResponsesEndpoint extends GenerationEndpoint {
     this.#deps = deps;
   }
 
-  async answered(body: unknown, { req, res, caller, disconnected }: Exchange): Promise<boolean> {
-    const { model: name, background }: { model?: unknown; background?: unknown } = Object(body);
+  async answered(body: unknown, exchange: Exchange): Promise<boolean> {
+    const { background }: { background?: unknown } = Object(body);
     if (background !== true) return false;
-    const { models, grammars, background: queue } = this.#deps;
-    const read = await this.#read(body, caller.owner);
-    const request = await grammars.run(read, caller.owner, disconnected);
-    checkTier(caller, "batch");
-    if (typeof name === "string") await models.search(name);
-    const model = findModel(models, typeof name === "string" ? name : null, caller);
-    const queued = request.queued({ ...queue.identity(), model: model.id });
-    await fromStore(queue.add(caller, queued));
-    if (request.ignored.length > 0) res.setHeader("x-nightshift-ignored", reportedNames(request.ignored).join(", "));
-    if (queued.stream === null) sendJson(req, res, 200, JSON.stringify(queued.response));
+    const { response, stream, ignored } = await this.#queue(body, exchange);
+    const { req, res, caller, disconnected } = exchange;
+    if (ignored.length > 0) res.setHeader("x-nightshift-ignored", reportedNames(ignored).join(", "));
+    if (stream === null) sendJson(req, res, 200, JSON.stringify(response));
     else {
-      const events = queue.events(caller.owner, queued.response.id, disconnected);
+      const events = this.#deps.background.events(caller.owner, response.id, disconnected);
       await fromStore(sendEvents(req, res, events, this.#deps.options));
     }
     return true;
+  }
+
+  async #queue(body: unknown, { caller, disconnected }: Exchange): Promise<QueuedResponse> {
+    const { model: name }: { model?: unknown } = Object(body);
+    const { models, grammars, background: queue } = this.#deps;
+    const locks: (() => void)[] = [];
+    try {
+      const read = await this.#read(body, caller.owner, (release) => locks.push(release));
+      const queuedFor = await grammars.run(read, caller.owner, disconnected);
+      checkTier(caller, "batch");
+      if (typeof name === "string") await models.search(name);
+      const model = findModel(models, typeof name === "string" ? name : null, caller);
+      const queued = queuedFor({ ...queue.identity(), model: model.id });
+      await fromStore(queue.add(caller, queued));
+      return queued;
+    } finally {
+      // The queued response itself locks its conversation.
+      for (const release of locks) release();
+    }
   }
 }

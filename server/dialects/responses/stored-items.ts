@@ -32,7 +32,9 @@ export async function storedItems(
   const from = contextSource(body);
   const ids = [...new Set(referencedIds(body.input, limits.messages))];
   if (from === null && ids.length === 0) return null;
-  if (from !== null && "conversationId" in from) whenOver?.(state.lockConversation(owner, from.conversationId));
+  if (whenOver !== undefined && from !== null && "conversationId" in from) {
+    whenOver(await fromStore(state.lockConversation(owner, from.conversationId)));
+  }
   const [before, referenced] = await fromStore(
     Promise.all([
       from === null ? [] : state.context(owner, from),

@@ -90,6 +90,10 @@ export function conversations(db: Database) {
   const item = db.prepare<{ conversation: number; id: string }, ItemRow>(
     "SELECT seq, id, item FROM conversation_items WHERE conversation = @conversation AND id = @id",
   );
+  const lockedBy = db.prepare<{ owner: string; id: string }, { id: string }>(
+    `SELECT id FROM responses WHERE owner = @owner AND conversation = @id AND status IN ('queued', 'in_progress')
+       AND removed_at IS NULL LIMIT 1`,
+  );
   const listed = (order: "ASC" | "DESC") =>
     db.prepare<{ conversation: number; after: number }, ItemRow>(
       `SELECT seq, id, item FROM conversation_items
@@ -105,6 +109,8 @@ export function conversations(db: Database) {
   return {
     reads: {
       get: (args: { owner: string; id: string }): ConversationRow | null => get.get(args) ?? null,
+      /** Id of the response in the background that is being added to a conversation; null for none. */
+      lockedBy: (args: { owner: string; id: string }): string | null => lockedBy.get(args)?.id ?? null,
       item({ owner, id, item: itemId }: { owner: string; id: string; item: string }): NewItem | null {
         const conversation = get.get({ owner, id });
         return conversation === undefined ? null : (item.get({ conversation: conversation.seq, id: itemId }) ?? null);

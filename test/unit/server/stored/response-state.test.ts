@@ -7,14 +7,14 @@ import { freshStore } from "../../store/test-store.ts";
 
 const CALLER = { owner: "me", key: null };
 const MAX_BODY = 100_000;
+const PARTS = { files: { quota: () => null }, time: { now: () => 0, epochMs: () => 5_000_000 } };
 
 let store: Store;
 let stored: StoredAnswers;
 let end: () => Promise<void>;
 beforeAll(async () => {
   ({ store, end } = await freshStore());
-  const parts = { files: { quota: () => null }, time: { now: () => 0, epochMs: () => 5_000_000 } };
-  stored = storedAnswers({ maxBody: MAX_BODY, maxStored: 1000 }, store, parts);
+  stored = storedAnswers({ maxBody: MAX_BODY, maxStored: 1000 }, store, PARTS);
 });
 afterAll(() => end());
 
@@ -65,8 +65,7 @@ test("a response that is removed while it is read is not continued or answered i
       return store.responses.output(read);
     },
   };
-  const parts = { files: { quota: () => null }, time: { now: () => 0, epochMs: () => 5_000_000 } };
-  const racing = storedAnswers({ maxBody: 10_000_000, maxStored: 1000 }, { ...store, responses }, parts);
+  const racing = storedAnswers({ maxBody: 10_000_000, maxStored: 1000 }, { ...store, responses }, PARTS);
   const long = Array.from({ length: 3 }, () => said("x".repeat(600_000)));
   await stored.responseState.keep(CALLER, response("resp_chained"), long);
   const absent = { status: 400, code: "previous_response_not_found" };
@@ -104,9 +103,9 @@ test("items are found by id for their owner alone", async () => {
 test("a conversation gets the items of a response, one response at a time", async () => {
   const { responseState, conversations } = stored;
   const { id } = await conversations.create(CALLER, {}, [said("first")]);
-  const unlock = responseState.lockConversation("me", id);
+  const unlock = await responseState.lockConversation("me", id);
   const locked = { status: 400, code: "conversation_locked", param: "conversation" };
-  expect(() => responseState.lockConversation("me", id)).toThrow(expect.objectContaining(locked));
+  await expect(responseState.lockConversation("me", id)).rejects.toMatchObject(locked);
   await expect(conversations.append(CALLER, id, [said("between")])).rejects.toMatchObject(locked);
   await keep(response("resp_conv", { conversation: { id } }));
   await keep(response("resp_failed_conv", { conversation: { id }, status: "failed" }));
@@ -117,6 +116,23 @@ test("a conversation gets the items of a response, one response at a time", asyn
   const context = await responseState.context("me", { conversationId: id });
   expect(texts(context)).toEqual(["first", "to resp_conv", "resp_conv", "to resp_unstored", "resp_unstored", "last"]);
   await expect(responseState.context("other", { conversationId: id })).rejects.toMatchObject({ status: 404 });
+});
+
+test("a conversation stays locked by an open response in the background after a restart", async () => {
+  const { id } = await stored.conversations.create(CALLER, {}, [said("first")]);
+  const open = response("resp_open", { status: "queued", background: true, conversation: { id } });
+  await keep({ ...open, output: [] });
+  const restarted = storedAnswers({ maxBody: MAX_BODY, maxStored: 1000 }, store, PARTS);
+  const { responseState, conversations } = restarted;
+  const locked = { status: 400, code: "conversation_locked", message: expect.stringContaining("'resp_open'") };
+  await expect(responseState.lockConversation("me", id)).rejects.toMatchObject(locked);
+  await expect(conversations.append(CALLER, id, [said("x")])).rejects.toMatchObject(locked);
+  await expect(conversations.remove("me", id)).rejects.toMatchObject(locked);
+  await (await responseState.lockConversation("other", id))();
+  const error = JSON.stringify({ code: "server_error", message: "x" });
+  await store.background.unanswered({ id: "resp_open", status: "failed", error, events: [] });
+  (await responseState.lockConversation("me", id))();
+  expect(texts(await responseState.context("me", { conversationId: id }))).toEqual(["first"]);
 });
 
 test("a chain is exported as one sample, with its calls as one message", async () => {

@@ -86,8 +86,8 @@ function outputsOf(steps: readonly Step[]): SequenceOutput[] {
 }
 
 async function queue(id: string): Promise<void> {
-  const parse = await backgroundReader({ limits, seal, state: stored.responseState })(BODY, OWNER);
-  const { response, input, stream } = parse().queued({ id, created: 5000, model: "demo" });
+  const parse = await backgroundReader({ limits, seal, state: stored.responseState })(BODY, OWNER, () => {});
+  const { response, input, stream } = parse()({ id, created: 5000, model: "demo" });
   expect(stream).toEqual({ sealed: true });
   const row = stored.responseState.row(CALLER, response, input);
   expect(await store.responses.keep({ ...row, stream: { sealed: 1 } })).toBe("kept");

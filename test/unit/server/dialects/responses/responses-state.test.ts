@@ -48,7 +48,7 @@ class FakeState implements ResponseState {
     return new Map(ids.map((id) => [id, said(id, "assistant", `stored ${id}`)]));
   }
 
-  lockConversation(owner: string, id: string): () => void {
+  async lockConversation(owner: string, id: string): Promise<() => void> {
     this.locked.add(`${owner} ${id}`);
     return () => void this.locked.delete(`${owner} ${id}`);
   }

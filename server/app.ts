@@ -31,6 +31,7 @@ import { type OwnerRouteParts, ownerRoutes } from "./routes/owners.ts";
 import { type StatusRouteParts, statusRoutes } from "./routes/status.ts";
 import { type StoredRouteParts, storedRoutes } from "./routes/stored/stored.ts";
 import { type UploadRouteParts, uploadRoutes } from "./routes/uploads.ts";
+import { type UpstreamRouteParts, upstreamRoutes } from "./routes/upstreams.ts";
 import { type UsageRouteParts, usageRoutes } from "./routes/usage.ts";
 
 /** The parts of the middleware that every request passes. */
@@ -60,6 +61,7 @@ export type AppParts = StackParts &
   OllamaRouteParts &
   StoredRouteParts &
   EngineRouteParts &
+  UpstreamRouteParts &
   StatusRouteParts;
 
 const METHODS = ["get", "post", "patch", "delete"] as const satisfies readonly Operation["method"][];
@@ -106,6 +108,7 @@ function routesOf(parts: AppParts): Routes[] {
     ollamaRoutes(parts),
     storedRoutes(parts),
     engineRoutes(parts),
+    upstreamRoutes(parts),
     statusRoutes(parts),
   ];
 }

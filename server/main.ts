@@ -66,9 +66,11 @@ export async function serve(first: Options, reread: () => Promise<Options>, hang
   serviceManager.ready();
 
   await fetched;
-  const ready = await loadedOf(models.list().filter(({ remote }) => !remote));
+  const ready = await loadedOf(models.list().filter(({ upstream }) => upstream === undefined));
   if (shutdown.begun) return;
-  const remote = models.list().flatMap(({ engine: { facts }, remote }) => (remote && facts !== null ? [facts] : []));
+  const remote = models
+    .list()
+    .flatMap(({ engine: { facts }, upstream }) => (upstream !== undefined && facts !== null ? [facts] : []));
   if (ready === null) return shutdown.begin(1);
   const startMs = Math.round(performance.now());
   log.info({ url: listening.url, models: [...ready, ...remote].map(({ model }) => model), startMs }, "Ready");

@@ -49,6 +49,7 @@ import { owner, updateOwner } from "../resources/owners.ts";
 import { rerankRequest, rerankResponse } from "../resources/rerank.ts";
 import { detokenizeRequest, detokenizeResponse, tokenizeRequest, tokenizeResponse } from "../resources/tokenize.ts";
 import { addUploadPartForm, completeUpload, createUpload, upload, uploadPart } from "../resources/uploads.ts";
+import { upstreamList } from "../resources/upstreams.ts";
 import { responseStreamEvent } from "../responses/events.ts";
 import { item } from "../responses/item.ts";
 import { inputTokensRequest, responsesRequest } from "../responses/request.ts";
@@ -145,6 +146,7 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       Batch: batch,
       BatchList: batchList,
       EngineList: engineList,
+      UpstreamList: upstreamList,
       Job: job,
       Key: key,
       KeyList: keyList,

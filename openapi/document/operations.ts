@@ -123,6 +123,15 @@ export const operations: readonly Operation[] = [
   },
   {
     method: "get",
+    path: "/v1/nightshift/upstreams",
+    id: "upstreams",
+    access: "admin",
+    summary: "Report each upstream: its models, and health, load, limit and breaker of each replica.",
+    response: "UpstreamList",
+    failures: {},
+  },
+  {
+    method: "get",
     path: "/",
     id: "welcome",
     access: "open",

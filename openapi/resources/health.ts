@@ -9,6 +9,10 @@ export const modelReadiness = z.object({
     .enum(["loading", "ready", "unloading", "unloaded", "restarting", "failed", "closed"])
     .describe("An unloaded model is loaded by the next request for it."),
   progress: z.number().min(0).max(1).optional().describe("Progress of loading, 0 to 1."),
+  upstream: z
+    .string()
+    .optional()
+    .describe("The upstream that computes the model, where there is one. Omitted while API keys are on."),
   reason: z.string().optional().describe("Why the engine restarts or has failed. Omitted while API keys are on."),
 });
 export type ModelReadiness = z.infer<typeof modelReadiness>;

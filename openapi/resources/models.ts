@@ -14,6 +14,7 @@ export const model = z.object({
       .array(z.object({ name: z.string(), scale: z.number() }))
       .nullable()
       .describe("LoRA adapters applied to the weights; null until the model has been loaded once."),
+    upstream: z.string().nullable().describe("The upstream that computes the model; null for a model of this server."),
   }),
 });
 export type Model = z.infer<typeof model>;

@@ -6,6 +6,7 @@ import { OPTIONS } from "../options/table.ts";
 import type { DataDirFlags } from "./backup-command.ts";
 import { urlOption } from "./client/server-url.ts";
 import type { PlanFlags } from "./plan-command.ts";
+import type { UpstreamsFlags } from "./upstreams-command.ts";
 import type { UsageFlags } from "./usage/usage-command.ts";
 
 /** The base URLs of a server with the default address. */
@@ -22,6 +23,7 @@ export interface Actions {
   health(flags: Record<string, unknown>): Promise<void>;
   usage(flags: UsageFlags): Promise<void>;
   plan(flags: PlanFlags): Promise<void>;
+  upstreams(flags: UpstreamsFlags): Promise<void>;
   backup(to: string, flags: DataDirFlags): Promise<void>;
   restore(from: string, flags: DataDirFlags & { force?: boolean }): Promise<void>;
   chat(args: string[]): Promise<void>;
@@ -83,6 +85,13 @@ export function buildProgram(version: string, actions: Actions): Command {
     .addOption(urlOption())
     .option("--json", "print JSON")
     .action((flags) => orPrintOptionsError(program, () => actions.plan(flags)));
+
+  program
+    .command("upstreams")
+    .description("print a server's upstreams: models, and health, load, limit and breaker of each replica")
+    .addOption(urlOption())
+    .option("--json", "print JSON")
+    .action((flags) => orPrintOptionsError(program, () => actions.upstreams(flags)));
 
   dataDirCommand(program, "backup", "<dir>")
     .description("copy a data directory to a new directory; its server may run")

@@ -28,7 +28,7 @@ export async function startHttp(
   composition: Composition,
   { store, seal, files, uploads, stored, time }: StorageParts,
   { prices, ledger, keys, owners }: AccountingParts,
-  { models, residency, loads, utilization, closeEngines }: ModelParts,
+  { models, residency, loads, utilization, upstreams, closeEngines }: ModelParts,
   { grammars, runs, streams, batches, jobs, messageBatches, erasures, settled }: BatchParts,
   modelFolder: ModelFolderParts,
 ): Promise<HttpParts> {
@@ -64,6 +64,7 @@ export async function startHttp(
     jobs,
     messageBatches,
     modelFolder,
+    upstreams,
     ledger,
     prices,
     log,

@@ -68,8 +68,8 @@ export async function startModelParts(composition: Composition, accounting: Acco
     keepAliveMs: current.keepAlive === null ? null : current.keepAlive * 1000,
     now,
   });
-  models.added(({ engine, remote }) => {
-    if (!remote) residency.add(engine);
+  models.added(({ engine, upstream }) => {
+    if (upstream === undefined) residency.add(engine);
   });
   const plan = (model: ResolvedModel) => shares.plan(model);
   const folderDeps = { folder: modelsFolder(current), models, files: servedFiles, plan, start, now, log };

@@ -22,7 +22,8 @@ export async function startUpstreams(
         ...{ clock, random, randomId, log },
         observer: metrics,
         taken: (name) => models.knows(name),
-        served: (engine) => models.add({ id: engine.model, engine, created: epochSeconds(clock), remote: true }),
+        served: (engine) =>
+          models.add({ id: engine.model, engine, created: epochSeconds(clock), upstream: config.name }),
       }),
   );
   metrics.watch(upstreams.map(({ access }) => access));

@@ -7,8 +7,8 @@ export interface ServedModel {
   readonly engine: Engine;
   /** Unix seconds, for GET /v1/models. */
   readonly created: number;
-  /** True for a model of an upstream, which takes no memory here. */
-  readonly remote?: true;
+  /** The name of the upstream that computes it; absent for a model that takes memory here. */
+  readonly upstream?: string;
 }
 
 /** Finds models that may be served beside those of the options. */

@@ -51,11 +51,12 @@ function storeReadiness({ state }: Pick<Store, "state">): StoreReadiness {
   return state.writable ? { state: "writable" } : { state: "not_writable", code: state.code };
 }
 
-function readinessOf({ id, engine: { state } }: ServedModel, apiKeys: boolean): ModelReadiness {
+function readinessOf({ id, engine: { state }, upstream }: ServedModel, apiKeys: boolean): ModelReadiness {
   return {
     ...(!apiKeys && { id }),
     state: state.name,
     ...(state.name === "loading" && { progress: state.progress }),
+    ...(!apiKeys && upstream !== undefined && { upstream }),
     ...(!apiKeys && "reason" in state && { reason: state.reason }),
   };
 }

@@ -58,12 +58,13 @@ function retrieveModel(models: ModelSet): RequestHandler {
 }
 
 /** The API object of a model under one of its names. */
-function describe({ id, created, engine: { state, facts } }: ServedModel, name: string): Model {
+function describe({ id, created, engine: { state, facts }, upstream }: ServedModel, name: string): Model {
   const nightshift = {
     alias_of: name === id ? null : id,
     state: state.name,
     context: facts?.context ?? null,
     adapters: facts?.local?.adapters ?? null,
+    upstream: upstream ?? null,
   };
   return { id: name, object: "model", created, owned_by: "nightshift", nightshift };
 }

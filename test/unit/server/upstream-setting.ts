@@ -1,0 +1,14 @@
+import type { UpstreamSetting } from "../../../server/options/kinds/upstream-kind.ts";
+
+/** The setting of an upstream that only has replicas. */
+export function upstreamSetting(
+  name: string,
+  replicas: string[],
+  more: Partial<UpstreamSetting> = {},
+): UpstreamSetting {
+  return {
+    ...{ name, replicas, kind: null, models: null, apiKeyEnv: null, apiKeyFile: null },
+    ...{ priority: "none", context: null, trusted: false },
+    ...more,
+  };
+}

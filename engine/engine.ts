@@ -94,7 +94,8 @@ export type EngineState =
   | {
       name: "failed";
       reason: string /** milliseconds from the failure to the next attempt; absent where only load() tries again */;
-      retryInMs?: number;
+      retryInMs?: number /** The upstream that does not serve the model; absent for a local engine. */;
+      upstream?: string;
     }
   | { name: "closed" };
 

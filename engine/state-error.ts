@@ -21,6 +21,10 @@ export function refusalOf(model: string, state: EngineState, retryAfter: number)
     case "restarting":
       return unavailable("engine_restarting", `The engine of '${model}' is restarting. Try again soon.`, retryAfter);
     case "failed":
+      if (state.upstream !== undefined) {
+        const message = `The upstream '${state.upstream}' does not serve '${model}' now. Try again later.`;
+        return unavailable("upstream_unavailable", message, retryAfter);
+      }
       return new ApiError(
         "engine_failed",
         `The engine of '${model}' has failed. The server's log says why. ` +

@@ -38,7 +38,8 @@ export class EngineCapacity {
     const { engine, store, bisection } = this.#deps;
     if (!store.state.writable) return `the store is not writable: ${store.state.reason}`;
     if (engine.state.name === "unloaded") return "the model is not in memory, and waits to be loaded";
-    if (engine.state.name === "failed") return "the engine has failed";
+    if (engine.state.name === "failed")
+      return engine.state.upstream === undefined ? "the engine has failed" : engine.state.reason;
     if (engine.state.name !== "ready") return `the engine is ${engine.state.name}`;
     return bisection.obstacle;
   }

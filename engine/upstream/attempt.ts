@@ -8,6 +8,8 @@ import type { HeaderOf } from "./answer/requested-wait.ts";
 
 /** Bytes of an answer that is one JSON body. */
 const MOST_BODY_BYTES = 64 * 1024 * 1024;
+/** Milliseconds that a body may last behind the end of its answer; a body that ends leaves its connection to the next request. */
+const REST_MS = 1000;
 /** Code of a failure by one of our own timeouts. */
 const TIMED_OUT = "ETIMEDOUT";
 
@@ -34,15 +36,16 @@ export interface Attempt {
 
 /**
  * Sends a request, and yields the events of its answer in lists of those that came at once; a whole JSON body is one event and
- * the end. A time without an event
- * ends it, and so does the signal, whose reason it then throws. Else throws AttemptFailure. The connection is destroyed on
- * every early end: the only abort that all engines know.
+ * the end. A time without an event ends it, and so does the signal, whose reason it then throws. Else throws AttemptFailure. The
+ * connection is destroyed on every early end: the only abort that all engines know. It returns after the end only once the body
+ * has ended too.
  */
 export async function* attemptEvents(attempt: Attempt): AsyncGenerator<readonly UpstreamEvent[]> {
   const { signal, timeouts } = attempt;
   const silence = new AbortController();
   let timer = setTimeout(() => silence.abort(), timeouts.firstEvent);
   let header: HeaderOf = () => null;
+  let done = false;
   try {
     const response = await request(attempt.url, {
       dispatcher: attempt.dispatcher,
@@ -61,20 +64,22 @@ export async function* attemptEvents(attempt: Attempt): AsyncGenerator<readonly 
     const streamed = header("content-type")?.startsWith("text/event-stream") ?? false;
     let begun = false;
     for await (const events of streamed ? readEvents(body) : wholeBody(body)) {
-      if (begun) timer.refresh();
+      if (done) return;
+      done = events.some((event) => event.done);
+      if (begun && !done) timer.refresh();
       else {
         begun = true;
         clearTimeout(timer);
-        timer = setTimeout(() => silence.abort(), timeouts.silence);
+        timer = setTimeout(() => silence.abort(), done ? REST_MS : timeouts.silence);
       }
       const failed = events.find((event) => !event.done && isErrorEvent(event.data));
       // What came before the error in the same list is dropped with it.
       if (failed?.done === false) throw new AttemptFailure({ kind: "event", event: failed.data, header });
       yield events;
-      if (events.some(({ done }) => done)) return;
     }
   } catch (error) {
     if (error instanceof AttemptFailure) throw error;
+    if (done) return;
     if (signal.aborted) throw signal.reason;
     if (silence.signal.aborted) throw new AttemptFailure({ kind: "network", code: TIMED_OUT }, error);
     if (error instanceof UnreadableAnswer) throw new AttemptFailure({ kind: "broken" }, error);
@@ -93,7 +98,7 @@ export function headerReader(headers: Readonly<Record<string, string | string[] 
 }
 
 /** The beginning of an error's body; empty where it breaks off. */
-async function beginningOf(body: Readable): Promise<string> {
+export async function beginningOf(body: Readable): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {

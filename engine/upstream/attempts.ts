@@ -1,6 +1,6 @@
 import { ApiError } from "../../openapi/api-error.ts";
 import type { Tier } from "../protocol/request.ts";
-import { type Classified, CONSEQUENCES, classify, mayRetry } from "./answer/answer-class.ts";
+import { type Classified, CONSEQUENCES, mayRetry } from "./answer/answer-class.ts";
 import { failureError } from "./answer/failure-error.ts";
 import { AttemptFailure } from "./attempt.ts";
 import type { Visit } from "./replica/replica.ts";
@@ -9,6 +9,8 @@ import type { UpstreamAccess } from "./upstream-access.ts";
 
 /** Further attempts of one request, each only while its client has seen nothing. */
 const MOST_RETRIES = 2;
+/** Milliseconds that a request waits for the only replica where that asks for it: a longer wait is the client's. */
+const MOST_WAIT_MS = 2000;
 
 export interface AttemptsParts {
   access: UpstreamAccess;
@@ -64,11 +66,12 @@ export async function attempts(parts: AttemptsParts): Promise<ApiError | null> {
     const { breaker, limit } = CONSEQUENCES[failed.class];
     visit.leave(limit ? "busy" : "other", breaker, failed.retryAfterMs);
     access.failed(visit.replica, failed, content());
-    if (content() || !mayRetry(failed) || retries >= MOST_RETRIES || !access.retries.take()) {
-      return failureError(failed, access.config.name, access.config.trusted);
-    }
+    // Another replica has not asked for the wait.
+    const waitMs = access.gate.hasOther(avoid) ? 0 : (failed.retryAfterMs ?? 0);
+    const again = !content() && mayRetry(failed) && retries < MOST_RETRIES && waitMs <= MOST_WAIT_MS;
+    if (!again || !access.retries.take()) return failureError(failed, access.config.name, access.config.trusted);
     access.retried(failed.class);
-    await access.pause(retryDelayMs(retries + 1, access.random(), failed.retryAfterMs));
+    await access.pause(retryDelayMs(retries + 1, access.random(), waitMs), signal);
   }
 }
 
@@ -78,5 +81,5 @@ function classified(
   { replica }: Visit,
 ): Classified {
   const priority = "priority" in access.marks(tier).body;
-  return classify(failure, { content: content(), healthy: replica.healthy, priority }, access.clock.epochMs());
+  return access.classify(failure, { content: content(), healthy: replica.healthy, priority });
 }

@@ -1,5 +1,6 @@
 import { type Dispatcher, request } from "undici";
-import { AttemptFailure, headerReader, readJson } from "./attempt.ts";
+import { UnreadableAnswer } from "./answer/answer-reader.ts";
+import { AttemptFailure, beginningOf, headerReader, readJson } from "./attempt.ts";
 import { kindOfOwner } from "./dialect/kinds.ts";
 import type { UpstreamKind } from "./dialect/upstream-config.ts";
 
@@ -69,10 +70,15 @@ async function fetchJson(
     });
     const { statusCode: status, body } = answer;
     if (status === 200) return await readJson(body, MOST_LIST_BYTES);
-    const text = (await body.text()).slice(0, MOST_LIST_BYTES);
-    throw new AttemptFailure({ kind: "response", status, header: headerReader(answer.headers), body: text });
+    throw new AttemptFailure({
+      kind: "response",
+      status,
+      header: headerReader(answer.headers),
+      body: await beginningOf(body),
+    });
   } catch (error) {
     if (error instanceof AttemptFailure) throw error;
+    if (error instanceof UnreadableAnswer) throw new AttemptFailure({ kind: "broken" }, error);
     throw new AttemptFailure({ kind: "network", code: String(Object(error).code ?? "") }, error);
   }
 }

@@ -109,12 +109,13 @@ function embeddingRequest(model: string, inputs: readonly EmbeddingInput[]) {
 /** The vectors by their inputs; null unless there is one for each. */
 function vectorsOf(answer: unknown, inputs: number): Float32Array[] | null {
   const { data, results }: Record<string, unknown> = Object(answer);
-  const entries = Array.isArray(data) ? data : results;
+  // SGLang writes ranks as a bare list.
+  const entries = Array.isArray(answer) ? answer : (data ?? results);
   if (!Array.isArray(entries) || entries.length !== inputs) return null;
   const vectors = new Array<Float32Array>(inputs);
   for (const entry of entries) {
-    const { index, embedding, relevance_score: score }: Record<string, unknown> = Object(entry);
-    const numbers = Array.isArray(embedding) ? embedding : [score];
+    const { index, embedding, relevance_score, score }: Record<string, unknown> = Object(entry);
+    const numbers = Array.isArray(embedding) ? embedding : [relevance_score ?? score];
     if (typeof index !== "number" || !Number.isInteger(index) || index < 0 || index >= inputs) return null;
     if (!numbers.every((value) => typeof value === "number")) return null;
     vectors[index] = Float32Array.from(numbers);

@@ -7,7 +7,7 @@ import { AttemptFailure, attemptEvents } from "./attempt.ts";
 import { attempts } from "./attempts.ts";
 import { upstreamRequest } from "./dialect/request-body.ts";
 import { prefixBlocks } from "./replica/prefix-blocks.ts";
-import type { Visit } from "./replica/replica.ts";
+import { isOnline, type Visit } from "./replica/replica.ts";
 import type { UpstreamAccess } from "./upstream-access.ts";
 
 /** The engine that work belongs to. */
@@ -15,6 +15,8 @@ export interface WorkHome {
   readonly access: UpstreamAccess;
   /** The model's id at the upstream. */
   readonly upstreamModel: string;
+  /** Tokens of its longest request. */
+  readonly context: number;
   /** The work is over. */
   ended(work: Ticket): void;
 }
@@ -66,7 +68,7 @@ export class Generation implements Ticket {
 
   async #attempt({ replica }: Visit): Promise<void> {
     const { access, upstreamModel } = this.#home;
-    const { n, prompt, tier } = this.#submission;
+    const { n, prompt, tier, maxTokens } = this.#submission;
     const marks = access.marks(tier);
     const { path, body } = upstreamRequest(this.#submission, upstreamModel, access.dialect);
     const { firstEvent, onlineSilence, batchSilence } = access.config.timeouts;
@@ -75,6 +77,7 @@ export class Generation implements Ticket {
       kind: prompt.kind === "chat" ? "chat" : "text",
       choices: n,
       promptEstimate: this.#promptTokens,
+      mostTokens: maxTokens ?? this.#home.context,
       callId: () => access.callId(),
     });
     const events = attemptEvents({
@@ -85,21 +88,24 @@ export class Generation implements Ticket {
       signal: this.#abort.signal,
       timeouts: { firstEvent, silence: tier === "batch" ? batchSilence : onlineSilence },
     });
-    let done = false;
     for await (const list of events) {
       for (const event of list) {
         if (event.done) {
-          done = true;
+          this.#finish(reader);
           break;
         }
         const outputs = readable(() => reader.read(event.data));
-        if (outputs.length > 0 && !this.#content && tier !== "batch") replica.ttft.add(access.clock.now() - sentAt);
+        if (outputs.length > 0 && !this.#content && isOnline(tier)) replica.ttft.add(access.clock.now() - sentAt);
         for (const output of outputs) this.#pass(output);
       }
     }
-    if (!done && !reader.finished) throw new AttemptFailure({ kind: "broken" });
+    // Some engines leave out the mark of the end.
+    if (!this.#over) this.#finish(reader);
+  }
+
+  #finish(reader: AnswerReader): void {
     const { outputs, counted } = readable(() => reader.end());
-    if (counted.estimated) access.estimated();
+    if (counted.estimated) this.#home.access.estimated();
     for (const output of outputs) this.#pass(output);
     if (!this.#over) this.#end();
   }

@@ -3,7 +3,13 @@ import { Agent, type Dispatcher } from "undici";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Tier } from "../protocol/request.ts";
-import type { AnswerClass, Classified } from "./answer/answer-class.ts";
+import {
+  type AnswerClass,
+  type Classified,
+  classify,
+  type Failure,
+  type FailureContext,
+} from "./answer/answer-class.ts";
 import { dialectOf, type UpstreamDialect } from "./dialect/kinds.ts";
 import { type PriorityMarks, priorityMarks } from "./dialect/priority.ts";
 import type { UpstreamConfig, UpstreamKind } from "./dialect/upstream-config.ts";
@@ -90,8 +96,22 @@ export class UpstreamAccess {
     return tier === "flex" ? shortest * (1 + this.gate.waiting) : shortest;
   }
 
-  pause(ms: number): Promise<void> {
-    return sleep(ms, undefined, { ref: false });
+  /** Resolves at once when the signal aborts. */
+  async pause(ms: number, signal: AbortSignal): Promise<void> {
+    try {
+      await sleep(ms, undefined, { ref: false, signal });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** An upstream may repeat the API key that it was sent: its words are kept without. */
+  classify(failure: Failure, context: FailureContext): Classified {
+    const classified = classify(failure, context, this.clock.epochMs());
+    const { apiKey } = this.config;
+    if (apiKey === null || classified.error === null) return classified;
+    const message = classified.error.message.replaceAll(apiKey, "[the API key]");
+    return { ...classified, error: { ...classified.error, message } };
   }
 
   ended(outcome: "ok" | "cancelled"): void {

@@ -34,6 +34,7 @@ export class UpstreamEngine implements Engine, WorkHome {
   readonly #work = new Set<Ticket>();
   readonly #waiters = new Waiters<ModelFacts>();
   #state: EngineState = { name: "loading", progress: 0 };
+  /** Null until the upstream was seen to serve it. */
   #context: number | null = null;
 
   /** @param model its name at this server */
@@ -45,6 +46,10 @@ export class UpstreamEngine implements Engine, WorkHome {
 
   get state(): EngineState {
     return this.#state;
+  }
+
+  get context(): number {
+    return this.#context ?? this.access.config.context ?? DEFAULT_CONTEXT;
   }
 
   get facts(): ModelFacts | null {
@@ -138,7 +143,7 @@ export class UpstreamEngine implements Engine, WorkHome {
   /** The upstream does not answer, or serves the model no more; it is asked again in `retryInMs`. */
   absent(reason: string, retryInMs: number): void {
     if (this.#state.name === "closed") return;
-    this.#state = { name: "failed", reason, retryInMs };
+    this.#state = { name: "failed", reason, retryInMs, upstream: this.access.config.name };
     this.#waiters.rejectAll(this.#whyOver());
   }
 

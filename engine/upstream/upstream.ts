@@ -1,4 +1,3 @@
-import { classify } from "./answer/answer-class.ts";
 import { AttemptFailure } from "./attempt.ts";
 import type { UpstreamConfig } from "./dialect/upstream-config.ts";
 import { type ListedModel, listModels, slotContext } from "./discovery.ts";
@@ -10,6 +9,8 @@ import { UpstreamEngine } from "./upstream-engine.ts";
 /** Milliseconds between two lists of models of a replica that answers, and of one that does not. */
 const LIST_MS = 30_000;
 const RETRY_MS = 5000;
+/** Milliseconds before which a missing model has the lists read no second time. */
+const AGAIN_MS = 1000;
 /** Milliseconds between two reports of load. */
 const SCRAPE_MS = 1000;
 
@@ -24,12 +25,19 @@ export interface UpstreamParts extends UpstreamDeps {
 export class Upstream {
   readonly access: UpstreamAccess;
   readonly #parts: UpstreamParts;
-  /** By the model's id at the upstream. */
+  /** By the model's name at this server. */
   readonly #engines = new Map<string, UpstreamEngine>();
+  /** Ids of listed models that have no free name. */
+  readonly #nameless = new Set<string>();
   /** The models of each healthy replica. */
   readonly #listed = new Map<Replica, readonly ListedModel[]>();
   readonly #abort = new AbortController();
   readonly #timers = new Map<Replica, NodeJS.Timeout>();
+  /** Looks that have not ended. */
+  readonly #looks = new Map<Replica, Promise<void>>();
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** Models get their names after it. */
+  #turn: Promise<unknown> = Promise.resolve();
   readonly #scrapes: readonly LoadScrape[];
   #scraping: NodeJS.Timeout | undefined;
 
@@ -45,8 +53,12 @@ export class Upstream {
     return [...this.#engines.values()];
   }
 
-  /** Resolves when each replica was asked once for its models. */
-  async start(): Promise<void> {
+  /**
+   * Resolves when each replica was asked once for its models.
+   * @param before the start of an upstream whose models get their names first
+   */
+  async start(before: Promise<unknown> = Promise.resolve()): Promise<void> {
+    this.#turn = before;
     await Promise.all(this.access.replicas.map((replica) => this.#look(replica)));
     this.#scraping = setInterval(() => this.#scrape(), SCRAPE_MS);
     this.#scraping.unref();
@@ -62,10 +74,20 @@ export class Upstream {
 
   /** A request said that a model is missing: the lists tell which are left. */
   #lookAgain(): void {
+    const now = this.access.clock.now();
+    if (now - this.#lookedAt < AGAIN_MS) return;
+    this.#lookedAt = now;
     for (const replica of this.access.replicas) void this.#look(replica);
   }
 
-  async #look(replica: Replica): Promise<void> {
+  /** Reads the list of a replica; a look that goes on is joined. */
+  #look(replica: Replica): Promise<void> {
+    const look = this.#looks.get(replica) ?? this.#lookOnce(replica).finally(() => this.#looks.delete(replica));
+    this.#looks.set(replica, look);
+    return look;
+  }
+
+  async #lookOnce(replica: Replica): Promise<void> {
     clearTimeout(this.#timers.get(replica));
     const { signal } = this.#abort;
     try {
@@ -80,6 +102,8 @@ export class Upstream {
       this.#listed.delete(replica);
       this.#lost(replica, error);
     }
+    await this.#turn;
+    if (signal.aborted) return;
     this.#update();
     const timer = setTimeout(() => void this.#look(replica), replica.healthy ? LIST_MS : RETRY_MS);
     timer.unref();
@@ -98,7 +122,7 @@ export class Upstream {
     if (!(error instanceof AttemptFailure)) throw error;
     const { failure } = error;
     const context = { content: false, healthy: false, priority: false };
-    const { class: name, error: said } = classify(failure, context, this.access.clock.epochMs());
+    const { class: name, error: said } = this.access.classify(failure, context);
     const reason = said?.message || (failure.kind === "network" ? failure.code : "") || name;
     if (replica.healthy || replica.lastError === null) {
       const fields = { upstream: this.access.config.name, replica: replica.url, reason };
@@ -117,33 +141,43 @@ export class Upstream {
         contexts.set(id, known === null || context === null ? (known ?? context) : Math.min(known, context));
       }
     }
-    for (const [id, context] of contexts) {
-      if (this.access.config.models === null && !this.#engines.has(id)) this.#serve(this.#freeName(id), id);
-      this.#engines.get(id)?.present(context);
-    }
-    const reason =
-      this.#listed.size === 0
-        ? `The upstream '${this.access.config.name}' does not answer: ${this.access.replicas[0]?.lastError}`
-        : `The upstream '${this.access.config.name}' does not serve this model now.`;
-    for (const [id, engine] of this.#engines) {
-      if (!contexts.has(id)) engine.absent(reason, this.#listed.size === 0 ? RETRY_MS : LIST_MS);
+    if (this.access.config.models === null) this.#serveNew([...contexts.keys()]);
+    const silent = this.#listed.size === 0;
+    // Clients may read it: the words of the upstream are for the log.
+    const reason = `The upstream '${this.access.config.name}' does not ${silent ? "answer" : "serve this model now"}.`;
+    for (const engine of this.engines) {
+      const context = contexts.get(engine.upstreamModel);
+      if (context === undefined) engine.absent(reason, silent ? RETRY_MS : LIST_MS);
+      else engine.present(context);
     }
     this.access.gate.pump();
   }
 
-  #freeName(id: string): string {
-    return this.#parts.taken(id) ? `${this.access.config.name}/${id}` : id;
+  #serveNew(ids: readonly string[]): void {
+    const served = new Set(this.engines.map(({ upstreamModel }) => upstreamModel));
+    const { name: upstream } = this.access.config;
+    for (const id of ids.filter((one) => !served.has(one) && !this.#nameless.has(one))) {
+      const name = [id, `${upstream}/${id}`].find((one) => !this.#parts.taken(one));
+      if (name !== undefined) this.#serve(name, id);
+      else {
+        this.#nameless.add(id);
+        this.#parts.log.warn(
+          { upstream, model: id },
+          "A model of an upstream is not served: other models have its names",
+        );
+      }
+    }
   }
 
   #serve(name: string, id: string): void {
     const engine = new UpstreamEngine(name, id, this.access);
-    this.#engines.set(id, engine);
+    this.#engines.set(name, engine);
     this.#parts.served(engine);
   }
 
   #scrape(): void {
-    const names = [...this.#engines.keys()];
-    for (const scrape of this.#scrapes) void scrape.look(names, this.#abort.signal);
+    const ids = [...new Set(this.engines.map(({ upstreamModel }) => upstreamModel))];
+    for (const scrape of this.#scrapes) void scrape.look(ids, this.#abort.signal);
     this.access.gate.pump();
   }
 }

@@ -1,9 +1,22 @@
+import type { UpstreamConfig } from "../../engine/upstream/dialect/upstream-config.ts";
 import { Upstream } from "../../engine/upstream/upstream.ts";
 import { epochSeconds } from "../../platform/clock.ts";
+import { OptionsError } from "../../platform/options-error.ts";
 import { UpstreamMetrics } from "../metrics/upstream-metrics.ts";
 import type { ModelSet } from "../models/model-set.ts";
 import { upstreamConfigs } from "../models/upstream-models.ts";
 import type { Composition } from "./composition.ts";
+
+/** Throws OptionsError for a configured name that another model has. */
+function checkNames(configs: readonly UpstreamConfig[], taken: (name: string) => boolean): void {
+  const seen = new Set<string>();
+  for (const { name: upstream, models } of configs) {
+    for (const name of Object.keys(models ?? {})) {
+      if (!taken(name) && !seen.has(name)) seen.add(name);
+      else throw new OptionsError(`The upstream '${upstream}' has a model '${name}', and another model has that name.`);
+    }
+  }
+}
 
 /**
  * The upstreams of the options. Each is asked once for its models before the server listens; one that does not answer is asked
@@ -15,6 +28,7 @@ export async function startUpstreams(
 ): Promise<readonly Upstream[]> {
   const configs = await upstreamConfigs(options.current, env);
   if (configs.length === 0) return [];
+  checkNames(configs, (name) => models.knows(name));
   const metrics = new UpstreamMetrics(registry);
   const upstreams = configs.map(
     (config) =>
@@ -29,7 +43,9 @@ export async function startUpstreams(
   metrics.watch(upstreams.map(({ access }) => access));
   return parts.start({
     name: "upstreams",
-    start: () => Promise.all(upstreams.map((upstream) => upstream.start())).then(() => upstreams),
+    // In their order, so that models of one name get the same names at each start.
+    start: () =>
+      upstreams.reduce((before, upstream) => upstream.start(before), Promise.resolve()).then(() => upstreams),
     stop: () => Promise.all(upstreams.map((upstream) => upstream.stop())),
   });
 }

@@ -107,7 +107,7 @@ export class FakeUpstream {
     });
     const seen: SeenRequest = {
       ...{ method: request.method ?? "", path: pathname, query: searchParams.toString(), headers: request.headers },
-      ...{ body: null, tokens: 0, closed },
+      ...{ body: null, tokens: 0, closed, port: request.socket.remotePort ?? 0 },
     };
     this.requests.push(seen);
     try {

@@ -4,6 +4,8 @@ export interface SeenRequest {
   method: string;
   path: string;
   query: string;
+  /** The client's port: requests of one connection have the same. */
+  port: number;
   headers: IncomingHttpHeaders;
   /** Parsed, or the text where it is no JSON. */
   body: unknown;

@@ -14,6 +14,14 @@ export interface CountedAnswer {
 /** Pieces of text that an upstream may send for one token, before its own count is not believed. */
 const MOST_PIECES_PER_TOKEN = 8;
 
+/**
+ * Tokens of a prompt for one of its estimate, above which an upstream's count is not believed: no text has more tokens than
+ * bytes, and no character more than four of those.
+ */
+const MOST_TOKENS_PER_ESTIMATE = 4 * CHARS_PER_TOKEN;
+/** Tokens that a chat template and the upstream's own instructions may add. */
+const MOST_ADDED_TOKENS = 16_384;
+
 interface ChoiceCount {
   pieces: number;
   bytes: number;
@@ -26,10 +34,15 @@ interface ChoiceCount {
 export class AnswerCount {
   readonly #choices: ChoiceCount[];
   readonly #promptEstimate: number;
+  readonly #mostTokens: number;
   #reported: Record<string, unknown> | null = null;
 
-  /** @param promptEstimate tokens of the prompt, where the upstream does not say */
-  constructor(choices: number, promptEstimate: number) {
+  /**
+   * @param promptEstimate tokens of the prompt, where the upstream does not say
+   * @param mostTokens of one choice
+   */
+  constructor(choices: number, promptEstimate: number, mostTokens: number) {
+    this.#mostTokens = choices * mostTokens;
     this.#choices = Array.from({ length: choices }, () => ({ pieces: 0, bytes: 0 }));
     this.#promptEstimate = promptEstimate;
   }
@@ -57,16 +70,16 @@ export class AnswerCount {
     const estimates = this.#choices.map((_, choice) => this.estimate(choice));
     const pieces = this.#choices.reduce((sum, count) => sum + count.pieces, 0);
     const { prompt_tokens, completion_tokens, prompt_tokens_details, completion_tokens_details } = this.#reported ?? {};
-    const prompt = numberOf(prompt_tokens);
+    const prompt = this.#believedPrompt(numberOf(prompt_tokens), pieces);
     const completion = numberOf(completion_tokens);
     if (
       prompt === null ||
       completion === null ||
-      (pieces > 0 && prompt === 0) ||
-      completion * MOST_PIECES_PER_TOKEN < pieces
+      completion * MOST_PIECES_PER_TOKEN < pieces ||
+      completion > this.#mostTokens
     ) {
       return {
-        promptTokens: prompt || this.#promptEstimate,
+        promptTokens: prompt ?? this.#promptEstimate,
         cachedTokens: 0,
         reasoningTokens: 0,
         completionTokens: estimates,
@@ -80,6 +93,11 @@ export class AnswerCount {
       completionTokens: divided(completion, estimates),
       estimated: false,
     };
+  }
+
+  #believedPrompt(tokens: number | null, pieces: number): number | null {
+    if (tokens === null || (pieces > 0 && tokens === 0)) return null;
+    return tokens > this.#promptEstimate * MOST_TOKENS_PER_ESTIMATE + MOST_ADDED_TOKENS ? null : tokens;
   }
 }
 

@@ -22,6 +22,8 @@ export interface AnswerReaderParts {
   choices: number;
   /** Tokens of the prompt, where the upstream does not say. */
   promptEstimate: number;
+  /** Most tokens of a choice. */
+  mostTokens: number;
   /** An id for a call that has none. */
   callId: () => string;
 }
@@ -38,7 +40,7 @@ export class AnswerReader {
   constructor(parts: AnswerReaderParts) {
     this.#parts = parts;
     this.#choices = Array.from({ length: parts.choices }, () => ({ finish: null, calls: 0 }));
-    this.#count = new AnswerCount(parts.choices, parts.promptEstimate);
+    this.#count = new AnswerCount(parts.choices, parts.promptEstimate, parts.mostTokens);
   }
 
   /** True once every choice has its finish. */

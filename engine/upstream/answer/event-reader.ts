@@ -12,8 +12,8 @@ const DONE = "[DONE]";
 export type UpstreamEvent = { done: true } | { done: false; data: unknown };
 
 /**
- * The events of a body of server-sent events, each as its parsed JSON, in lists of those that came at once; ends with the body. Throws UnreadableAnswer for data that
- * is not JSON, and above the bounds on an event and on the body.
+ * The events of a body of server-sent events, each as its parsed JSON, in lists of those that came at once; ends with the body.
+ * Throws UnreadableAnswer for data that is not JSON, and above the bounds on an event and on the body.
  */
 export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<readonly UpstreamEvent[]> {
   let ready: UpstreamEvent[] = [];

@@ -47,6 +47,11 @@ export class Gate {
     return this.#candidates().reduce((sum, { limit }) => sum + limit.limit, 0);
   }
 
+  /** True where a replica that is not to be avoided may take requests. */
+  hasOther(avoid: ReadonlySet<string>): boolean {
+    return this.#replicas.some(({ url, healthy, breaker }) => healthy && breaker.admits(false) && !avoid.has(url));
+  }
+
   /** Rejects with the ApiError of a request that no replica will take, or with the signal's reason. */
   async enter(entrance: Entrance, signal: AbortSignal): Promise<Visit> {
     signal.throwIfAborted();
@@ -88,7 +93,8 @@ export class Gate {
   #tryEnter(entrance: Entrance): Visit | null {
     const { tier, tokens, blocks, avoid } = entrance;
     const candidates = this.#candidates();
-    const last = candidates.length === 1;
+    // Where no breaker admits, each of them tries one request at a time rather than refuse all.
+    const last = candidates.length === 1 || !candidates.some(({ breaker }) => breaker.admits(false));
     const seen = this.#replicas.map((replica) => ({
       replica,
       id: replica.url,
@@ -102,7 +108,7 @@ export class Gate {
     return this.#placement.choose(seen, blocks)?.replica.replica.enter(tier, tokens, last) ?? null;
   }
 
-  /** Healthy replicas; all where none is known to be. */
+  /** Healthy replicas whose breakers admit; all healthy ones where none does. */
   #candidates(): readonly Replica[] {
     const healthy = this.#replicas.filter((replica) => replica.healthy);
     const admitting = healthy.filter(({ breaker }) => breaker.admits(false));

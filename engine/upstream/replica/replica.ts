@@ -57,8 +57,8 @@ export class Replica {
   }
 }
 
-/** Flex and batch have a limit. */
-function isOnline(tier: Tier): boolean {
+/** The other tiers have a limit. */
+export function isOnline(tier: Tier): boolean {
   return tier === "priority" || tier === "default";
 }
 

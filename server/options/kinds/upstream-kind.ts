@@ -65,7 +65,8 @@ const settings = z
     "has neither or both of url and replicas",
   )
   .refine(({ apiKeyEnv, apiKeyFile }) => apiKeyEnv === null || apiKeyFile === null, "has both apiKeyEnv and apiKeyFile")
-  .transform(({ url, replicas, ...rest }) => ({ ...rest, replicas: replicas ?? url ?? [] }));
+  .transform(({ url, replicas, ...rest }) => ({ ...rest, replicas: replicas ?? url ?? [] }))
+  .refine(({ replicas }) => new Set(replicas).size === replicas.length, "has a replica twice");
 
 const plain = (address: string) => ({ url: address });
 

@@ -6,6 +6,7 @@ import { connectionsWithin, openFileLimit } from "../http/connection/connection-
 import { inheritedSocket } from "../http/connection/inherited-socket.ts";
 import { type Listening, listen, whyNotListening } from "../http/connection/listen.ts";
 import { appOptions } from "../options/app-options.ts";
+import { configuredRoutes } from "../routing/configured-routes.ts";
 import { BackgroundResponses } from "../stored/background-responses.ts";
 import type { AccountingParts } from "./accounting.ts";
 import type { BatchParts } from "./batch-work.ts";
@@ -74,6 +75,10 @@ export async function startHttp(
     ending: () => shutdown.begun,
     draining: () => shutdown.draining,
     version,
+    routes: configuredRoutes(
+      options.current.routes,
+      options.current.shift.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    ),
     options: appOptions(options, bounds),
   });
   const listening = await parts.start({

@@ -9,6 +9,7 @@ import type { Exchange } from "../inference/exchange.ts";
 import { TokenRun } from "../tokenize/token-run.ts";
 import { dryRun } from "./dry-run.ts";
 import { GenerationRun, type GenerationRunDeps } from "./generation-run.ts";
+import { generationTraits } from "./generation-traits.ts";
 import { checkInfill } from "./infill-prompt.ts";
 import type { GenerationRequest } from "./request.ts";
 import { checkTokens } from "./token-id-check.ts";
@@ -71,6 +72,7 @@ export class GenerationEndpoint implements InferenceEndpoint {
       tier,
       jobEndpoint: deferrable ? jobEndpoint(this.label) : null,
       metered: !dryRun,
+      traits: () => generationTraits(request),
       ignored: request.ignored,
       prepare: (ready) => this.#prepare(request, ready, disconnected),
     };

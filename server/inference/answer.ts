@@ -13,14 +13,19 @@ import { Deferral, type DeferralDeps } from "./deferral.ts";
 import type { InferenceEndpoint, Outcome } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { RequestCount } from "./request-count.ts";
+import type { RequestRouter } from "./request-router.ts";
 
 export interface AnswerDeps extends DeferralDeps {
   admission: Admission;
   limits: UsageLimits;
+  router: RequestRouter;
   metrics: Pick<Metrics, "meter" | "turnedAway">;
   options: Pick<AppOptions, "bodyLimit">;
   clock: Clock;
 }
+
+/** Statuses of a model that does not take the request now: not served, overloaded for flex, not ready or overloaded. */
+const OVERFLOWS = [404, 429, 503];
 
 const UNBOUNDED: RequestWaits = { predictedMs: null, startMs: null };
 
@@ -29,10 +34,10 @@ const UNBOUNDED: RequestWaits = { predictedMs: null, startMs: null };
  * refusals: a request with several faults is refused for the first. Throws the ApiError of a refused request.
  */
 export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, deps: AnswerDeps): Promise<void> {
-  const { admission, clock, limits } = deps;
+  const { admission, clock, limits, router } = deps;
   const { caller, req, res } = exchange;
   const count = new RequestCount(deps.metrics, endpoint.label);
-  let deferral: Deferral | null = null;
+  let deferral = null as Deferral | null;
   try {
     if (endpoint.refusesUnread) admission.refuseUnread(req.headers, caller);
     const body = await readJson(req, res, deps.options.bodyLimit, endpoint.anyContentType);
@@ -41,17 +46,23 @@ export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, de
     if (request.ignored.length > 0) {
       res.setHeader("x-nightshift-ignored", reportedNames(request.ignored).join(", "));
     }
-    const model = await admission.enter(request, caller, exchange.disconnected);
-    if (request.metered) count.identify(model.id, request.tier ?? "default");
-    const ready = admission.ready(model);
-    const run = await request.prepare(ready, exchange);
+    const routing = router.route(request, caller);
+    const admitted = await firstOf(routing?.models ?? [request.model], async (name) => {
+      const model = await admission.enter({ model: name, tier: request.tier }, caller, exchange.disconnected);
+      if (request.metered) count.identify(model.id, request.tier ?? "default");
+      const ready = admission.ready(model);
+      const run = await request.prepare(ready, exchange);
 
-    deferral = Deferral.preferred(exchange, request.jobEndpoint, body);
-    const { tier, requests, bounded, predictedWaitMs } = run.demand;
-    const tierBounds = bounded ? admission.waitBounds(tier) : UNBOUNDED;
-    const { predictedMs, startMs } = deferral?.within(tierBounds) ?? tierBounds;
-    const position = { tier, owner: caller.owner };
-    admission.admit(ready, { ...position, requests, maxPredictedWaitMs: predictedMs, predictedWaitMs });
+      deferral = Deferral.preferred(exchange, request.jobEndpoint, body);
+      const { tier, requests, bounded, predictedWaitMs } = run.demand;
+      const tierBounds = bounded ? admission.waitBounds(tier) : UNBOUNDED;
+      const { predictedMs, startMs } = deferral?.within(tierBounds) ?? tierBounds;
+      const position = { tier, owner: caller.owner };
+      admission.admit(ready, { ...position, requests, maxPredictedWaitMs: predictedMs, predictedWaitMs });
+      return { ready, run, position, startMs };
+    });
+    const { ready, run, position, startMs } = admitted;
+    if (routing !== null) router.taken(routing, ready.model.id, res);
 
     const charge = await limits.reserve(caller, () => run.estimate(), res);
     try {
@@ -75,6 +86,23 @@ export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, de
     count.failed(error);
     if (!(error instanceof ClientGone)) throw named(error, endpoint);
   }
+}
+
+/**
+ * The result for the first model that admits a request; the error of the first one where none does. An error that another model
+ * would answer with too is thrown at once.
+ */
+async function firstOf<T>(names: readonly (string | null)[], admit: (name: string | null) => Promise<T>): Promise<T> {
+  let first: unknown;
+  for (const name of names) {
+    try {
+      return await admit(name);
+    } catch (error) {
+      first ??= error;
+      if (!(error instanceof ApiError) || !OVERFLOWS.includes(error.status)) throw error;
+    }
+  }
+  throw first;
 }
 
 /** The error with the endpoint's own name of the messages: the engine knows only that of chats. */

@@ -5,6 +5,7 @@ import type { ReadyModel } from "../admission/ready-model.ts";
 import type { InFlight } from "../admission/start-timeout.ts";
 import type { UsageEstimate } from "../admission/usage-estimate.ts";
 import type { Charge, ChargeableUse } from "../admission/usage-limits.ts";
+import type { RequestTraits } from "../routing/request-traits.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RequestCount } from "./request-count.ts";
 
@@ -34,6 +35,8 @@ export interface InferenceRequest {
   readonly jobEndpoint: BatchEndpoint | null;
   /** True for a request that a metric counts under its model once that is known. */
   readonly metered: boolean;
+  /** Its properties, for a name that stands for several models. Absent where no rule can depend on any. */
+  traits?(): RequestTraits;
   /** Fields of the body that were accepted and not used. */
   readonly ignored: readonly string[];
   /** Throws the ApiError of a request that the model does not support. */

@@ -9,6 +9,7 @@ import { chatTemplates, type TemplateSetting } from "./kinds/chat-template-kind.
 import { keeping, seconds } from "./kinds/duration-kind.ts";
 import { byName, choice, integer, models, optional, size, sizeText, text, usd } from "./kinds/kind.ts";
 import { prices, tierFactors } from "./kinds/price-kind.ts";
+import { type RouteSettings, routes } from "./kinds/route-kind.ts";
 import { shift } from "./kinds/shift-kind.ts";
 import { toolFormats } from "./kinds/tool-format-kind.ts";
 import { type UpstreamSetting, upstreams } from "./kinds/upstream-kind.ts";
@@ -82,6 +83,13 @@ export const OPTIONS = {
     {},
     "An additional name of a model, in requests; with * at its end, every name that begins so. Responses have the model's own " +
       "name. Repeatable.",
+    "none",
+  ),
+  routes: row<RouteSettings>(
+    "Models",
+    routes(),
+    {},
+    "Names that stand for several models: rules, cost or load choose one for each request (docs/routes.md).",
     "none",
   ),
   unknownModel: row(

@@ -23,16 +23,22 @@ import type { Routes } from "../http/routes.ts";
 import { type AnswerDeps, answer } from "../inference/answer.ts";
 import type { InferenceEndpoint } from "../inference/endpoint.ts";
 import { Exchange } from "../inference/exchange.ts";
+import { RequestRouter } from "../inference/request-router.ts";
 import { LimitMetrics } from "../metrics/limit-metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import { RouteMetrics } from "../metrics/route-metrics.ts";
 import type { ServedModel } from "../models/model-set.ts";
 import type { AppOptions } from "../options/app-options.ts";
+import { modelState } from "../routing/model-state.ts";
+import type { Route } from "../routing/route.ts";
+import { Router } from "../routing/router.ts";
 
 export interface InferenceRouteParts
   extends AdmissionDeps,
     Omit<UsageLimitsDeps, "rateLimits" | "limitMetrics">,
     GenerationEndpointDeps,
-    Omit<AnswerDeps, "admission" | "limits"> {
+    Omit<AnswerDeps, "admission" | "limits" | "router"> {
+  routes: readonly Route[];
   metrics: Metrics;
   options: AppOptions;
   completions: CompletionStore;
@@ -55,7 +61,12 @@ export function inferenceRoutes(parts: InferenceRouteParts): Routes {
   for (const model of models.list()) watch(model);
   models.added(watch);
   const limits = new UsageLimits({ ...parts, rateLimits: new RateLimits(() => clock.now()), limitMetrics });
-  const deps = { ...parts, admission, limits };
+  const stateOf = modelState({ models, loads, admission, prices: parts.prices });
+  const router = new RequestRouter(
+    new Router({ routes: parts.routes, stateOf, epochMs: () => clock.epochMs() }),
+    new RouteMetrics(metrics.registry),
+  );
+  const deps = { ...parts, admission, limits, router };
   const post = (endpoint: InferenceEndpoint): { post: RequestHandler } => ({
     post: (req, res) => answer(new Exchange(req, res), endpoint, deps),
   });

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { complete } from "./ask.ts";
 import { HeldLoads } from "./held-loads.ts";
@@ -5,18 +8,29 @@ import { DEMO_MODEL, readied, TestServer } from "./server.ts";
 import { until } from "./until.ts";
 
 const loads = new HeldLoads();
+const folder = mkdtempSync(join(tmpdir(), "nightshift-routes-"));
+const config = join(folder, "nightshift.yaml");
+/** Routes by tools, and by what is ready. */
+const ROUTES = `routes:
+  tooled: { models: [day, night], rules: [{ when: { tools: true }, model: night }] }
+  either: { models: [day, night], overflow: true }
+`;
 let server: TestServer;
 beforeAll(async () => {
-  const models = ["--model", `day=${DEMO_MODEL}`, "--model", `night=${DEMO_MODEL}`];
+  writeFileSync(config, ROUTES);
+  const models = ["--model", `day=${DEMO_MODEL}`, "--model", `night=${DEMO_MODEL}`, "--config", config];
   server = await readied(new TestServer(models, loads.env));
 });
-afterAll(() => server.stop());
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true });
+});
 
 const MODELS = ["day", "night"];
 
 test("both models are listed, each with a process of its own", async () => {
   const { data } = await server.client.models.list();
-  expect(data.map(({ id }) => id)).toEqual(MODELS);
+  expect(data.map(({ id }) => id)).toEqual([...MODELS, "tooled", "either"]);
   expect(server.enginePids).toHaveLength(2);
 });
 
@@ -32,6 +46,24 @@ test("both models answer concurrently, with separate metrics", async () => {
   }
 });
 
+test("a route's requests go to the model of the first rule that holds, and say so", async () => {
+  const tools = [{ type: "function" as const, function: { name: "look_up" } }];
+  const ask = (extra: object) =>
+    server.client.chat.completions
+      .create({ model: "tooled", messages: [{ role: "user", content: "Hello!" }], max_tokens: 4, ...extra })
+      .withResponse();
+  const plain = await ask({});
+  expect(plain.data.model).toBe("day");
+  expect(plain.response.headers.get("x-nightshift-route")).toBe("tooled=day;%20first");
+  const tooled = await ask({ tools });
+  expect(tooled.data.model).toBe("night");
+  expect(tooled.response.headers.get("x-nightshift-route")).toBe("tooled=night;%20rule%201");
+  const direct = await complete(server.client, "Hello!", { model: "day" });
+  expect(direct.model).toBe("day");
+  const metrics = await server.metrics();
+  expect(metrics.sum("nightshift_routed_requests_total", { model: "night", status: "rule 1" })).toBe(1);
+});
+
 test("the death of one engine leaves the other serving; only /ready?strict turns 503", async () => {
   const { pid } = server.logged("Engine process started").find(({ model }) => model === "day")!;
   loads.hold();
@@ -41,6 +73,14 @@ test("the death of one engine leaves the other serving; only /ready?strict turns
   expect((await server.ready()).status).toBe(200);
   const { choices } = await complete(server.client, "Capital of Egypt?", { model: "night" });
   expect(choices[0]!.message.content).toBe("The capital of Egypt is Cairo.");
+  // A route with overflow goes on with the next model; a name of the dead one is refused.
+  expect((await complete(server.client, "Capital of Egypt?", { model: "either" })).model).toBe("night");
+  await expect(
+    server.client.chat.completions.create(
+      { model: "day", messages: [{ role: "user", content: "Hello!" }] },
+      { maxRetries: 0 },
+    ),
+  ).rejects.toMatchObject({ status: 503 });
   loads.release();
   await until("/ready?strict to be 200", async () => (await strict()) === 200);
   const metrics = await server.metrics();

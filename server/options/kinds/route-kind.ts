@@ -1,0 +1,84 @@
+import { z } from "zod";
+import { parseNightWindow } from "../../../batch/shift/window-parser.ts";
+import { ONLINE_TIERS } from "../../../engine/protocol/request.ts";
+import type { Kind } from "./kind.ts";
+
+/** The ways in which the model is chosen where no rule holds. */
+export const ROUTE_CHOICES = ["first", "cheapest", "fastest"] as const;
+export type RouteChoice = (typeof ROUTE_CHOICES)[number];
+
+const MOST_MODELS = 16;
+const MOST_RULES = 64;
+
+const name = z.string().min(1).max(256);
+const oneOrMore = <T>(one: z.ZodType<T>) => z.union([one.transform((value) => [value]), z.array(one).min(1).max(100)]);
+
+const pattern = z
+  .string()
+  .min(1)
+  .max(1024)
+  .refine((text) => {
+    try {
+      return new RegExp(text, "iu") !== null;
+    } catch {
+      return false;
+    }
+  }, "is not a regular expression");
+
+const window = z.string().refine((text) => {
+  try {
+    return parseNightWindow(text) !== null;
+  } catch {
+    return false;
+  }
+}, 'is not a window such as "Mon-Fri 19:00-07:00"');
+
+const condition = z.strictObject({
+  promptTokens: z.number().int().min(1).max(100_000_000).optional(),
+  tools: z.boolean().optional(),
+  form: z.boolean().optional(),
+  tiers: oneOrMore(z.enum(ONLINE_TIERS)).optional(),
+  owners: oneOrMore(name).optional(),
+  text: pattern.optional(),
+  waitMs: z.number().int().min(1).max(3_600_000).optional(),
+  hours: oneOrMore(window).optional(),
+});
+
+const route = z
+  .strictObject({
+    models: z
+      .array(name)
+      .min(1)
+      .max(MOST_MODELS)
+      .refine((models) => new Set(models).size === models.length, "names a model twice"),
+    rules: z
+      .array(z.strictObject({ when: condition, model: name }))
+      .max(MOST_RULES)
+      .default([]),
+    choose: z.enum(ROUTE_CHOICES).default("first"),
+    overflow: z.boolean().default(false),
+  })
+  .superRefine(({ models, rules }, context) => {
+    const other = rules.find((rule) => !models.includes(rule.model));
+    if (other === undefined) return;
+    context.addIssue({ code: "custom", message: `has a rule for '${other.model}', which is not among its models` });
+  });
+
+/** Routes by name, as the file sets them. */
+export type RouteSettings = Record<string, z.infer<typeof route>>;
+
+/** Names of several models. Only the file sets them: rules do not fit on a command line. */
+export function routes(): Kind<RouteSettings> {
+  return {
+    metavar: "map",
+    allowed: "a map of names to maps of models, and, where wanted, rules, choose and overflow",
+    schema: z
+      .record(name, route)
+      .refine(
+        (all) => Object.keys(all).length <= 100,
+        "has more than 100 routes",
+      ) as unknown as z.ZodType<RouteSettings>,
+    nested: true,
+    fileOnly: true,
+  };
+}

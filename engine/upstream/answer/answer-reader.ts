@@ -13,8 +13,14 @@ export class UnreadableAnswer extends Error {}
 interface ChoiceState {
   /** Null until its finish came. */
   finish: { reason: FinishReason; stop: string | null } | null;
-  /** Calls by their index at the upstream, with ids that it may have left out. */
-  calls: number;
+  /** Calls in their order. */
+  calls: UpstreamCall[];
+}
+
+/** A call as the upstream names it, by its index and its id; either may be missing. */
+interface UpstreamCall {
+  index: unknown;
+  id: string;
 }
 
 export interface AnswerReaderParts {
@@ -39,7 +45,7 @@ export class AnswerReader {
 
   constructor(parts: AnswerReaderParts) {
     this.#parts = parts;
-    this.#choices = Array.from({ length: parts.choices }, () => ({ finish: null, calls: 0 }));
+    this.#choices = Array.from({ length: parts.choices }, () => ({ finish: null, calls: [] }));
     this.#count = new AnswerCount(parts.choices, parts.promptEstimate, parts.mostTokens);
   }
 
@@ -81,7 +87,8 @@ export class AnswerReader {
     const index = choice.index ?? 0;
     const state = typeof index === "number" ? this.#choices[index] : undefined;
     if (state === undefined) throw new UnreadableAnswer("A chunk is of a choice that was not asked for.");
-    if (choice.finish_reason != null) state.finish = finishOf(choice);
+    // Some engines write an empty one with every chunk.
+    if (choice.finish_reason != null && choice.finish_reason !== "") state.finish = finishOf(choice);
     const { text, reasoning, calls } = this.#parts.kind === "chat" ? chatPieces(choice) : textPieces(choice);
     const toolCalls = calls.map((call) => this.#call(state, call));
     const logprobs = this.#parts.kind === "chat" ? chatLogprobs(choice.logprobs) : textLogprobs(choice.logprobs);
@@ -101,15 +108,27 @@ export class AnswerReader {
     ];
   }
 
-  #call(state: ChoiceState, { index, id, function: called }: Record<string, unknown>): ToolCallDelta {
+  #call({ calls }: ChoiceState, { index, id, function: called }: Record<string, unknown>): ToolCallDelta {
     const { name, arguments: args }: Record<string, unknown> = Object(called);
-    const at = typeof index === "number" && index >= 0 && index <= state.calls ? index : state.calls;
-    const piece: ToolCallDelta = { index: at, arguments: typeof args === "string" ? args : "" };
-    if (at < state.calls) return piece;
-    if (typeof name !== "string" || name === "") throw new UnreadableAnswer("A tool call has no name.");
-    state.calls++;
-    return { ...piece, id: typeof id === "string" && id !== "" ? id : this.#parts.callId(), name };
+    const [callName, callId] = [textOf(name), textOf(id)];
+    const piece = { arguments: textOf(args) };
+    const at = knownCall(calls, index, callName, callId);
+    if (at >= 0) return { index: at, ...piece };
+    if (callName === "") throw new UnreadableAnswer("A tool call has no name.");
+    calls.push({ index, id: callId });
+    return { index: calls.length - 1, ...piece, id: callId === "" ? this.#parts.callId() : callId, name: callName };
   }
+}
+
+/**
+ * The call that a piece continues; -1 for a new one. A name with another id begins a new call, since some engines give all
+ * calls the index 0; so does a name without an index.
+ */
+function knownCall(calls: readonly UpstreamCall[], index: unknown, name: string, id: string): number {
+  const at = typeof index === "number" ? calls.findLastIndex((call) => call.index === index) : calls.length - 1;
+  if (name === "") return at;
+  const other = typeof index !== "number" || (id !== "" && calls[at]?.id !== "" && calls[at]?.id !== id);
+  return other ? -1 : at;
 }
 
 const EMPTY: SequenceOutput = { id: 0, index: 0, text: "", reasoning: "", tokens: 0, finish: null };
@@ -134,8 +153,12 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** Reasons with which engines and gateways give up on a request, within a stream that ends in good order. */
+const BROKEN_OFF = ["abort", "error"];
+
 /** vLLM names the stop string in `stop_reason`. */
 function finishOf({ finish_reason, stop_reason, matched_stop }: Record<string, unknown>) {
+  if (BROKEN_OFF.includes(String(finish_reason))) throw new UnreadableAnswer("The upstream broke the answer off.");
   const reason: FinishReason =
     finish_reason === "length"
       ? "length"

@@ -18,6 +18,7 @@ export type IdPrefix =
   | "fco_"
   | "ctc_"
   | "ctco_"
+  | "cmp_"
   | "item_";
 
 /** The prefix and 24 random base62 digits (142 bits). */

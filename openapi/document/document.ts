@@ -50,6 +50,7 @@ import { rerankRequest, rerankResponse } from "../resources/rerank.ts";
 import { detokenizeRequest, detokenizeResponse, tokenizeRequest, tokenizeResponse } from "../resources/tokenize.ts";
 import { addUploadPartForm, completeUpload, createUpload, upload, uploadPart } from "../resources/uploads.ts";
 import { upstreamList } from "../resources/upstreams.ts";
+import { compactedResponse, compactRequest } from "../responses/compact.ts";
 import { responseStreamEvent } from "../responses/events.ts";
 import { item } from "../responses/item.ts";
 import { inputTokensRequest, responsesRequest } from "../responses/request.ts";
@@ -86,6 +87,7 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       CreateMessageBatchRequest: messageBatchRequest,
       CreateResponseRequest: responsesRequest(limits),
       InputTokensRequest: inputTokensRequest(limits),
+      CompactRequest: compactRequest(limits),
       TokenizeRequest: tokenizeRequest(limits),
       DetokenizeRequest: detokenizeRequest(limits),
       EmbeddingsRequest: embeddingsRequest(limits),
@@ -128,6 +130,7 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       Response: responseObject,
       ResponseStreamEvent: responseStreamEvent,
       InputTokens: inputTokens,
+      CompactedResponse: compactedResponse,
       DryRun: dryRunResponse,
       Tokens: tokenizeResponse,
       Detokenized: detokenizeResponse,

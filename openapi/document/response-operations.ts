@@ -17,6 +17,16 @@ export function responseOperations(failures: Operation["failures"]): Operation[]
     },
     {
       method: "post",
+      path: "/v1/responses/compact",
+      id: "compactResponse",
+      access: "inference",
+      summary: "Compact a conversation: its messages that stay, and a summary of the rest that the model makes.",
+      request: "CompactRequest",
+      response: "CompactedResponse",
+      failures,
+    },
+    {
+      method: "post",
       path: "/v1/responses/input_tokens",
       id: "countInputTokens",
       access: "inference",

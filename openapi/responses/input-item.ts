@@ -43,7 +43,6 @@ function unsupported<Type extends string>(types: readonly [Type, ...Type[]], rea
 }
 
 const foreignPart = unsupported(["input_image", "input_file", "input_audio"], "only parts with text are supported");
-const compaction = unsupported(["compaction", "compaction_trigger"], "items must be complete");
 
 /**
  * One item of an input. Easy forms are read as what they mean: an item without `type` that has a role is a message, and
@@ -83,7 +82,10 @@ function inputItem(limits: RequestLimits) {
     z.object({ type: z.literal("item_reference"), id: z.string().min(1).max(MAX_ID) }),
     z.object({ type: z.literal("additional_tools"), tools: responseTools }),
     z.object({ type: z.literal("hosted"), of: z.string() }).describe("An item of a hosted tool: skipped."),
-    compaction,
+    z.object({ type: z.literal("compaction"), encrypted_content: text, id }),
+    z
+      .object({ type: z.literal("compaction_trigger") })
+      .describe("As the last item: the answer is a compaction of the items before."),
   ]);
   return z.preprocess(typed, known);
 }

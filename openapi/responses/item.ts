@@ -25,7 +25,7 @@ export const MESSAGE_ROLES = ["user", "assistant", "system", "developer"] as con
 /** The kind of an assistant's message, which clients give back as they got it. */
 export const messagePhase = z.enum(["commentary", "final_answer"]);
 
-const messageItem = z.object({
+export const messageItem = z.object({
   id,
   type: z.literal("message"),
   role: z.enum(MESSAGE_ROLES),
@@ -72,10 +72,21 @@ const functionCallOutput = z.object({
   output,
   status: itemStatus,
 });
+export const compaction = z.object({
+  id,
+  type: z.literal("compaction"),
+  encrypted_content: z.string().describe("A summary of what came before, sealed for this server and this owner."),
+});
 const customToolCallOutput = z.object({ id, type: z.literal("custom_tool_call_output"), call_id: callId, output });
 
 /** An item that a response generated. */
-export const outputItem = z.discriminatedUnion("type", [answerMessage, functionCall, customToolCall, reasoning]);
+export const outputItem = z.discriminatedUnion("type", [
+  answerMessage,
+  functionCall,
+  customToolCall,
+  reasoning,
+  compaction,
+]);
 export type OutputItem = z.infer<typeof outputItem>;
 
 /** An item of a conversation, given by a client or generated, in the one form in which items are kept and listed. */
@@ -86,6 +97,7 @@ export const item = z.discriminatedUnion("type", [
   customToolCall,
   customToolCallOutput,
   reasoning,
+  compaction,
 ]);
 export type Item = z.infer<typeof item>;
 
@@ -100,4 +112,5 @@ export const ITEM_PREFIXES: Readonly<Record<Item["type"], string>> = {
   custom_tool_call: "ctc_",
   custom_tool_call_output: "ctco_",
   reasoning: "rs_",
+  compaction: "cmp_",
 };

@@ -22,8 +22,8 @@ const FORM = "it is not supported here; use text.format.";
 
 const summary = z.enum(["auto", "concise", "detailed"]).nullish();
 
-/** The fields that make the prompt, of POST /v1/responses and of POST /v1/responses/input_tokens. */
-function promptFields(limits: RequestLimits) {
+/** The fields that make the prompt, of POST /v1/responses, and in part of the paths below it. */
+export function promptFields(limits: RequestLimits) {
   const text = z.string().max(limits.textLength);
   return {
     input: z

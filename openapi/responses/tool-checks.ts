@@ -29,7 +29,7 @@ export function allowedNames({ tools }: Extract<ResponseToolChoice, { type: "all
   return tools.flatMap(({ type, name }) => (name != null && (type === "function" || type === "custom") ? [name] : []));
 }
 
-interface BackgroundFields {
+interface BackgroundFields extends Pick<Checked, "input"> {
   background?: boolean | null | undefined;
   store?: boolean | null | undefined;
   nightshift?: { dry_run?: boolean | null | undefined } | null | undefined;
@@ -41,6 +41,9 @@ export function backgroundChecks({ value, issues }: z.core.ParsePayload<Backgrou
   const refuse = (path: PropertyKey[], message: string) =>
     issues.push({ code: "custom", input: value, path, params: { code: "unsupported_value" }, message });
   if (value.store === false) refuse(["store"], "a background response is stored; omit it or send true.");
+  if (Array.isArray(value.input) && value.input.at(-1)?.type === "compaction_trigger") {
+    refuse(["input", value.input.length - 1], "a compaction is not made in the background; omit 'background'.");
+  }
   if (value.nightshift?.dry_run) refuse(["nightshift", "dry_run"], "a dry run has no background response.");
 }
 
@@ -51,6 +54,10 @@ export function responseChecks(context: z.core.ParsePayload<Checked>): void {
     issues.push({ code: "custom", input: value, path, message });
   if (value.previous_response_id != null && value.conversation != null) {
     complain(["conversation"], "it is not allowed together with 'previous_response_id'");
+  }
+  const trigger = Array.isArray(value.input) ? value.input.findIndex(({ type }) => type === "compaction_trigger") : -1;
+  if (trigger !== -1 && trigger !== Object(value.input).length - 1) {
+    complain(["input", trigger], "a compaction_trigger must be the last item");
   }
   const all = allTools(value);
   const excess = all.length > MAX_TOOLS ? `they are more than ${MAX_TOOLS}` : toolsExcess(all, strictParameters);

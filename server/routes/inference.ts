@@ -12,6 +12,7 @@ import { infillDialect } from "../dialects/infill/infill.ts";
 import { ollamaEndpoints } from "../dialects/ollama/endpoints.ts";
 import { rerankReader } from "../dialects/rerank.ts";
 import type { BackgroundQueue } from "../dialects/responses/background.ts";
+import { compactDialect } from "../dialects/responses/compact.ts";
 import { inputTokensReader } from "../dialects/responses/input-tokens.ts";
 import type { ResponseState } from "../dialects/responses/response-state.ts";
 import { ResponsesEndpoint } from "../dialects/responses/responses-endpoint.ts";
@@ -81,6 +82,7 @@ export function inferenceRoutes(parts: InferenceRouteParts): Routes {
     "/v1/messages": post(new GenerationEndpoint(messagesDialect(options.limits), deps)),
     "/v1/messages/count_tokens": post(new TokenEndpoint(countTokensReader(options.limits), grammars)),
     "/v1/responses": post(new ResponsesEndpoint(responses, deps)),
+    "/v1/responses/compact": post(new GenerationEndpoint(compactDialect(responses), deps)),
     "/v1/responses/input_tokens": post(new TokenEndpoint(inputTokensReader(responses), grammars, "input")),
     "/v1/embeddings": post(new VectorEndpoint("/v1/embeddings", embeddingsReader(options.limits), deps)),
     "/v1/rerank": post(new VectorEndpoint("/v1/rerank", rerankReader(options.limits), deps)),

@@ -94,6 +94,7 @@ const BODIES: Readonly<Record<string, InputLimits>> = {
   "post /v1/completions": prompt(`${prompts} prompts of ${count(promptTokens)} tokens, ${choices} choices each`),
   "post /infill": prompt(`a prefix, a suffix, ${MOST_INFILL_FILES} other files`),
   "post /v1/responses": prompt(RESPONSE_ITEMS),
+  "post /v1/responses/compact": prompt(RESPONSE_ITEMS),
   "post /v1/responses/input_tokens": prompt(RESPONSE_ITEMS, "requests of the key, its owner's part of the queue"),
   "post /v1/embeddings": prompt(`${count(MOST_INPUTS)} inputs`),
   "post /v1/rerank": prompt(

@@ -15,6 +15,7 @@ const PREFIXES: Readonly<Record<string, IdPrefix>> = {
   function_call_output: "fco_",
   custom_tool_call: "ctc_",
   custom_tool_call_output: "ctco_",
+  compaction: "cmp_",
 };
 
 /**

@@ -1,6 +1,9 @@
 import type OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { compactedResponse } from "../../openapi/responses/compact.ts";
 import { responseObject } from "../../openapi/responses/response.ts";
+import { checkResponseStream } from "../streams/response-stream.ts";
+import { eventsOf } from "../streams/sse.ts";
 import { failure } from "./failure.ts";
 import { startServer, type TestServer } from "./server.ts";
 import { until } from "./until.ts";
@@ -176,7 +179,9 @@ describe("refused requests", () => {
     ["input", { input: [{ type: "function_call", call_id: "c", name: "f", arguments: "{}" }] }, null],
     ["input[0].type", { input: [{ type: "massage", content: "x" }] }, "invalid_value"],
     ["input[0].content[0]", { input: [user([{ type: "input_image", image_url: "x" }])] }, "unsupported_value"],
-    ["input[0]", { input: [{ type: "compaction", encrypted_content: "x" }] }, "unsupported_value"],
+    ["input", { input: [{ type: "compaction", encrypted_content: "x" }, user("hi")] }, "invalid_value"],
+    ["input[0]", { input: [{ type: "compaction_trigger" }, user("hi")] }, "invalid_value"],
+    ["input[1]", { background: true, input: [user("hi"), { type: "compaction_trigger" }] }, "unsupported_value"],
     ["tools[0]", { tools: [{ type: "function", function: { name: "f" } }] }, "invalid_value"],
     ["tools", { tools: [TIME, TIME] }, "invalid_value"],
     ["tool_choice.type", { tool_choice: { type: "web_search_preview" } }, "invalid_value"],
@@ -203,6 +208,64 @@ describe("refused requests", () => {
     expect(error).toMatchObject({ status: 400, code: "context_length_exceeded", param: "input" });
     const truncated = await respond({ input, truncation: "auto" });
     expect(truncated).toMatchObject({ truncation: "auto", status: "completed", output_text: PARIS });
+  });
+});
+
+describe("a compaction", () => {
+  const conversation = [
+    { role: "developer", content: "Be brief." },
+    user("Capital of France?"),
+    { role: "assistant", content: PARIS },
+    user("Capital of Norway?"),
+  ];
+  /** The prompt of a request, which is not run. */
+  const promptOf = async (fields: object): Promise<string> => {
+    const dry = (await respond({ ...fields, nightshift: { dry_run: true } })) as unknown as {
+      prompts: [{ text: string }];
+    };
+    return dry.prompts[0].text;
+  };
+
+  test("goes into the next request in place of what it summarizes", async () => {
+    const compacted = await client.responses.compact({ ...DEMO, input: conversation as [] } as object as {
+      model: "demo";
+    });
+    compactedResponse.strict().parse(compacted);
+    const { output, usage } = compacted;
+    expect(output.map((item) => ("role" in item ? item.role : item.type))).toEqual([
+      "developer",
+      "user",
+      "user",
+      "compaction",
+    ]);
+    expect(usage.output_tokens).toBeGreaterThan(0);
+    const prompt = await promptOf({ input: [...output, user("Hello!")] });
+    for (const text of ["Be brief.", "Capital of France?", "Summary of the conversation so far:\n", "Hello!"]) {
+      expect(prompt).toContain(text);
+    }
+    expect(prompt).not.toContain(PARIS);
+    expect((await respond({ input: [...output, user("Hello!")] })).status).toBe("completed");
+    const missing = { status: 400, code: "missing_required_parameter", param: "input" };
+    expect(await failure(client.responses.compact({ model: "demo" }))).toMatchObject(missing);
+  });
+
+  test("is a response whose input ends with a trigger, whole and streamed, and is continued", async () => {
+    const input = [...conversation, { type: "compaction_trigger" }];
+    const whole = await respond({ input });
+    const asked = { ...DEMO, input } as unknown as Body;
+    const streamed = await client.responses.stream(asked as object).finalResponse();
+    for (const { status, output } of [whole, streamed]) {
+      expect([status, output]).toMatchObject([
+        "completed",
+        [{ type: "compaction", encrypted_content: expect.any(String) }],
+      ]);
+    }
+    const raw = await server.post("/v1/responses", { ...asked, stream: true });
+    checkResponseStream(eventsOf(await raw.text()));
+    const prompt = await promptOf({ input: "Hello!", previous_response_id: whole.id });
+    expect(prompt).toContain("Capital of Norway?");
+    expect(prompt).toContain("Summary of the conversation so far:\n");
+    expect(prompt).not.toContain(PARIS);
   });
 });
 

@@ -2,12 +2,15 @@ import type { ResponseStreamEvent } from "../../openapi/responses/events.ts";
 import { ITEM_PREFIXES, type OutputItem } from "../../openapi/responses/item.ts";
 import { rule, same } from "./rule.ts";
 
+/** An item that is written in pieces. */
+export type WrittenItem = Exclude<OutputItem, { type: "compaction" }>;
+
 /** The events within an item. */
 export type ItemEvent = Extract<ResponseStreamEvent, { item_id: string }>;
 type PartEvent = Extract<ItemEvent, { content_index: number } | { summary_index: number }>;
 
 /** For each type of item: its parts, and the events that say the text of each of them or, without parts, its own. */
-const TEXTS: Readonly<Record<string, { item: OutputItem["type"]; part: string | null }>> = {
+const TEXTS: Readonly<Record<string, { item: WrittenItem["type"]; part: string | null }>> = {
   "response.output_text": { item: "message", part: "output_text" },
   "response.reasoning_text": { item: "reasoning", part: "reasoning_text" },
   "response.reasoning_summary_text": { item: "reasoning", part: "summary_text" },
@@ -30,14 +33,14 @@ const newText = (type: string | null): Text => ({ type, text: "", logprobs: [], 
 
 /** Checks the events of one item, from the one that adds it to the one that ends it. */
 export class ItemCheck {
-  readonly added: OutputItem;
+  readonly added: WrittenItem;
   readonly #place: number;
   readonly #content: Text[] = [];
   readonly #summary: Text[] = [];
   /** Of an item without parts. */
   readonly #own = newText(null);
 
-  constructor(added: OutputItem, place: number) {
+  constructor(added: WrittenItem, place: number) {
     this.added = added;
     this.#place = place;
     rule(added.id.startsWith(ITEM_PREFIXES[added.type]), "an item's id begins as those of its type", added.id);
@@ -72,7 +75,7 @@ export class ItemCheck {
     }
   }
 
-  done(item: OutputItem): void {
+  done(item: WrittenItem): void {
     const parts = [...this.#content, ...this.#summary];
     rule(
       parts.every(({ done }) => done),
@@ -84,7 +87,7 @@ export class ItemCheck {
   }
 
   /** Compares an item with what came so far. */
-  cut(item: OutputItem): void {
+  cut(item: WrittenItem): void {
     rule(item.status === "incomplete", "an item that was cut off is incomplete", item);
     this.#compare(item);
   }
@@ -93,7 +96,7 @@ export class ItemCheck {
     return this.added.type === "function_call" || this.added.type === "custom_tool_call";
   }
 
-  #compare(item: OutputItem): void {
+  #compare(item: WrittenItem): void {
     const sealed = "encrypted_content" in item && { encrypted_content: item.encrypted_content };
     same(item, { ...this.#item(item.status), ...sealed }, "an item is what its events said");
   }
@@ -125,18 +128,18 @@ export class ItemCheck {
     same(part, partOf(text), "a part that is done is what its events said");
   }
 
-  #item(status: OutputItem["status"]): OutputItem {
+  #item(status: WrittenItem["status"]): WrittenItem {
     const { added } = this;
     switch (added.type) {
       case "message":
-        return { ...added, status, content: this.#content.map(partOf) } as OutputItem;
+        return { ...added, status, content: this.#content.map(partOf) } as WrittenItem;
       case "reasoning":
         return {
           ...added,
           status,
           content: this.#content.map(partOf),
           summary: this.#summary.map(partOf),
-        } as OutputItem;
+        } as WrittenItem;
       case "function_call":
         return { ...added, status, arguments: this.#own.text };
       case "custom_tool_call":

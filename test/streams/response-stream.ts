@@ -1,7 +1,7 @@
 import { type ResponseStreamEvent, responseStreamEvent } from "../../openapi/responses/events.ts";
 import type { OutputItem } from "../../openapi/responses/item.ts";
 import type { ResponseObject } from "../../openapi/responses/response.ts";
-import { ItemCheck, type ItemEvent } from "./response-item.ts";
+import { ItemCheck, type ItemEvent, type WrittenItem } from "./response-item.ts";
 import { exact, rule, same } from "./rule.ts";
 import type { NamedEvent } from "./sse.ts";
 
@@ -25,6 +25,7 @@ class StreamCheck {
   readonly #output: OutputItem[] = [];
   readonly #ids = new Set<string>();
   #open: ItemCheck | null = null;
+  #compaction: OutputItem | null = null;
   #fault: ResponseStreamEvent | null = null;
 
   take({ name, data }: NamedEvent): void {
@@ -72,6 +73,12 @@ class StreamCheck {
         return;
       case "response.output_item.done": {
         const { item, output_index } = event;
+        if (item.type === "compaction") {
+          same(item, this.#compaction, "a compaction is done as it was added");
+          this.#compaction = null;
+          this.#output.push(item);
+          return;
+        }
         rule(output_index === this.#output.length, "an item ends at the index at which it was added", event);
         rule(this.#open !== null, "an item that ends was added", event);
         rule(item.status !== "in_progress", "an item that ends is not in progress", item);
@@ -105,8 +112,9 @@ class StreamCheck {
     rule(this.#next > 2, "response.created and response.in_progress precede the items");
     rule(this.#open === null, "an item is done before the next one is added", item);
     rule(output_index === this.#output.length, "the index of an item is the number of items before it", output_index);
-    rule(this.#output.at(-1)?.status !== "incomplete", "no item follows one that is incomplete", item);
-    this.#open = new ItemCheck(item, output_index);
+    rule(statusOf(this.#output.at(-1)) !== "incomplete", "no item follows one that is incomplete", item);
+    if (item.type === "compaction") this.#compaction = item;
+    else this.#open = new ItemCheck(item, output_index);
     for (const id of "call_id" in item ? [item.id, item.call_id] : [item.id]) {
       rule(id !== "" && !this.#ids.has(id), "every id is of one item or call alone", item);
       this.#ids.add(id);
@@ -148,13 +156,13 @@ class StreamCheck {
     const { length } = this.#output;
     same(output.slice(0, length), this.#output, "a failed response has the items that are done");
     rule(output.length === length + (this.#open === null ? 0 : 1), "a failed response has the open item too", output);
-    this.#open?.cut(output.at(-1)!);
+    this.#open?.cut(output.at(-1) as WrittenItem);
   }
 
   #endWhole({ status, output, usage }: ResponseObject): void {
-    rule(this.#open === null, "every item is done before the response");
+    rule(this.#open === null && this.#compaction === null, "every item is done before the response");
     same(output, this.#output, "the last event has the items as they were done");
-    const statuses = this.#output.map((item) => item.status);
+    const statuses = this.#output.map(statusOf);
     const last = status === "incomplete" ? "incomplete" : "completed";
     rule(statuses.length > 0, "a response has an item");
     same(statuses, [...statuses.slice(1).fill("completed"), last], "an item is incomplete only where a bound cut it");
@@ -165,4 +173,9 @@ class StreamCheck {
     rule(usage.input_tokens_details.cached_tokens <= read, "cached tokens are part of the input", usage);
     rule(usage.output_tokens_details.reasoning_tokens <= written, "reasoning tokens are part of the output", usage);
   }
+}
+
+/** A compaction has no status: it is complete. */
+function statusOf(item: OutputItem | undefined): string | undefined {
+  return item === undefined || "status" in item ? item?.status : "completed";
 }

@@ -1,6 +1,7 @@
 import type { ChatMessage } from "../../../engine/protocol/prompt.ts";
-import { ApiError } from "../../../openapi/api-error.ts";
+import { ApiError, invalidRequest } from "../../../openapi/api-error.ts";
 import type { GivenItem, Item } from "../../../openapi/responses/item.ts";
+import { compacted } from "./compaction.ts";
 import { customArguments } from "./output/custom-input.ts";
 
 type AnyItem = GivenItem | Item;
@@ -16,13 +17,13 @@ interface AssistantParts {
 
 /**
  * The messages of items. Neighbouring items of the assistant become one message; the outputs of its calls follow as `tool`
- * messages in the order of the calls.
+ * messages in the order of the calls. A compaction and the user's messages beside it become one message.
  *
  * @param open the text of a sealed one; null for one that this server did not seal
  */
 export function messagesOf(items: readonly AnyItem[], open: (sealed: string) => string | null): ChatMessage[] {
   const conversation = new Conversation(open);
-  for (const item of paired(items)) conversation.add(item);
+  for (const item of paired(compacted(items))) conversation.add(item);
   return conversation.end();
 }
 
@@ -33,6 +34,8 @@ class Conversation {
   /** The ids of the last message's calls, and the outputs of them that came. */
   #callIds: string[] = [];
   #outputs: ChatMessage[] = [];
+  /** The message of the last compaction. */
+  #summary: ChatMessage | null = null;
 
   constructor(open: (sealed: string) => string | null) {
     this.#open = open;
@@ -53,6 +56,9 @@ class Conversation {
         this.#closeOutputs();
         this.#assistant.reasoning.push(this.#thoughts(item));
         break;
+      case "compaction":
+        this.#summarize(item);
+        break;
       default:
         this.#closeAssistant();
         this.#outputs.push({ role: "tool", content: textOf(item.output), tool_call_id: item.call_id });
@@ -68,10 +74,27 @@ class Conversation {
     if (role === "assistant") {
       this.#closeOutputs();
       this.#assistant.content.push(text);
-    } else {
-      this.#close();
-      this.#messages.push({ role, content: text });
+      return;
     }
+    this.#close();
+    const last = this.#messages.at(-1);
+    if (role === "user" && last !== undefined && last === this.#summary) last.content = `${last.content}\n\n${text}`;
+    else this.#messages.push({ role, content: text });
+  }
+
+  /** Templates may refuse messages of a user one after the other, and a conversation that another role begins. */
+  #summarize({ encrypted_content: sealed }: Of<"compaction">): void {
+    const summary = this.#open(sealed);
+    if (summary === null) {
+      const message = "Invalid 'input': a compaction in it was not made by this server for your key's owner.";
+      throw invalidRequest("invalid_value", "input", message);
+    }
+    this.#close();
+    const earlier: string[] = [];
+    while (this.#messages.at(-1)?.role === "user") earlier.unshift(this.#messages.pop()?.content ?? "");
+    const content = [...earlier, `Summary of the conversation so far:\n${summary}`].join("\n\n");
+    this.#summary = { role: "user", content };
+    this.#messages.push(this.#summary);
   }
 
   #call({ call_id: id, name }: { call_id: string; name: string }, args: string): void {

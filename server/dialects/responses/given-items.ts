@@ -50,6 +50,8 @@ function given(item: InputItem, referenced: ReadonlyMap<string, Item>): GivenIte
       return { type: item.type, call_id: item.call_id, output: output(item.output) };
     case "reasoning":
       return reasoning(item);
+    case "compaction":
+      return { type: item.type, encrypted_content: item.encrypted_content };
     case "item_reference":
       return referencedItem(item.id, referenced);
     default:

@@ -7,6 +7,7 @@ import type { Dialect } from "../../generation/generation-endpoint.ts";
 import type { GenerationRequest } from "../../generation/request.ts";
 import { turnRequest } from "../../generation/turn-request.ts";
 import { unusedSamplerFields } from "../../generation/unused-samplers.ts";
+import { asksCompaction } from "./compaction.ts";
 import { givenItems, NOTHING_STORED, type StoredItems, withIds } from "./given-items.ts";
 import type { OutputForm } from "./output/output-items.ts";
 import { summaryOf } from "./output/response-object.ts";
@@ -16,6 +17,7 @@ import { responseTurn, samplingBody, wantsSealed } from "./response-turn.ts";
 import type { Seal } from "./sealed-text.ts";
 import { skippedNames } from "./skipped-names.ts";
 import { storedItems } from "./stored-items.ts";
+import { summaryRequest } from "./summary-request.ts";
 import { toolSet } from "./tool-set.ts";
 
 export interface ResponsesParts {
@@ -70,11 +72,14 @@ function responseRequest(
   };
   const stored = state !== null && (body.store ?? true);
   const kept = state !== null && (stored || body.conversation != null);
-  const answer = new ResponseAnswer({ body, tools, form, stored });
+  const compacts = asksCompaction(body.input);
+  const compact = compacts ? (text: string) => seal.seal(text, owner) : null;
+  const answer = new ResponseAnswer({ body, tools, form, stored, compact });
   return {
     model: body.model,
-    ...turnRequest(responseTurn(body, context, tools)),
-    truncate: body.truncation === "auto",
+    ...(compacts
+      ? summaryRequest(body, context)
+      : { ...turnRequest(responseTurn(body, context, tools)), truncate: body.truncation === "auto" }),
     stream: body.stream ?? false,
     dryRun: body.nightshift?.dry_run ?? false,
     chunks: (identity) => answer.events(identity),

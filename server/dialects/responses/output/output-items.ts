@@ -63,6 +63,17 @@ export function callItem(
   return { id, type: "function_call", call_id, name, arguments: args, status };
 }
 
+/** The compaction that a summary is; of an answer in reasoning alone, that is the summary. */
+export function compactionItem(
+  responseId: string,
+  place: number,
+  { text, reasoning }: { text: string; reasoning: string },
+  seal: (text: string) => string,
+): Output<"compaction"> {
+  const summary = text.trim() === "" ? reasoning.trim() : text.trim();
+  return { id: itemId("compaction", responseId, place), type: "compaction", encrypted_content: seal(summary) };
+}
+
 /** The items of a whole answer: reasoning, message, calls. The last item of an answer that was cut short is incomplete. */
 export function outputItems(responseId: string, choice: WholeChoice, form: OutputForm): OutputItem[] {
   const { text, reasoning, calls, finish, logprobs } = choice;

@@ -133,6 +133,12 @@ export class ResponseEvents implements StreamFormat {
   }
 }
 
+/** The events of an item that comes whole. */
+export function itemEvents(events: EventWriter, item: OutputItem, output_index: number): string {
+  const place = { output_index, item };
+  return events.event("response.output_item.added", place) + events.event("response.output_item.done", place);
+}
+
 /** The last event of a response that has ended. */
 export function lastEvent(events: EventWriter, response: ResponseObject): string {
   return events.event(`response.${response.status}`, { response });

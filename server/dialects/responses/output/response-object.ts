@@ -100,7 +100,7 @@ function usedFormat(format: TextFormat | null | undefined): ResponseObject["text
   };
 }
 
-function responseUsage(usage: Usage): NonNullable<ResponseObject["usage"]> {
+export function responseUsage(usage: Usage): NonNullable<ResponseObject["usage"]> {
   return {
     input_tokens: usage.prompt_tokens,
     input_tokens_details: { cached_tokens: usage.prompt_tokens_details.cached_tokens, cache_write_tokens: 0 },

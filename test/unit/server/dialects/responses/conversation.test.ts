@@ -31,7 +31,10 @@ const output = (call_id: string): GivenItem => ({
 const toolCall = (id: string) => ({ id, type: "function", function: { name: "f", arguments: "{}" } });
 const toolMessage = (id: string) => ({ role: "tool", tool_call_id: id, content: `of ${id}` });
 
-const messages = (...items: GivenItem[]) => messagesOf(items, () => null);
+/** A sealed text is one with this beginning. */
+const SEALED = "sealed ";
+const open = (text: string) => (text.startsWith(SEALED) ? text.slice(SEALED.length) : null);
+const messages = (...items: GivenItem[]) => messagesOf(items, open);
 
 test("neighbours of one turn are one message, and outputs follow in the order of the calls", () => {
   const items = [user("hi"), thought("hm"), answer("wait"), call("a"), call("b"), output("b"), output("a")];
@@ -76,4 +79,25 @@ test("calls and outputs come in pairs; a call that was cut short may have none",
   expect(() => messages(call("a"), user("x"))).toThrow("No tool output found for function call a.");
   const cut: GivenItem = { type: "function_call", call_id: "a", name: "f", arguments: "{", status: "incomplete" };
   expect(messages(cut, user("x"))).toEqual([{ role: "user", content: "x" }]);
+});
+
+const compaction = (sealed: string): GivenItem => ({ type: "compaction", encrypted_content: sealed });
+
+test("a compaction and the user's messages beside it are one message, and other items before it are left out", () => {
+  const before = [user("a"), call("c"), output("c"), answer("b"), user("d"), answer("e")];
+  expect(messages(...before, compaction("sealed old"), user("f"), answer("g"), user("h"))).toEqual([
+    { role: "user", content: "a\n\nd\n\nSummary of the conversation so far:\nold\n\nf" },
+    { role: "assistant", content: "g" },
+    { role: "user", content: "h" },
+  ]);
+  const [latest] = messages(user("a"), compaction("sealed old"), answer("b"), user("c"), compaction("sealed new"));
+  expect(latest?.content).toBe("a\n\nc\n\nSummary of the conversation so far:\nnew");
+  expect(() => messages(user("a"), compaction("foreign"))).toThrow("was not made by this server");
+});
+
+test("the newest message of the user stays beside a compaction, and older ones up to 8 KiB", () => {
+  const long = "x".repeat(9000);
+  const kept = (...items: GivenItem[]) => messages(...items, compaction("sealed s"))[0]?.content?.split("\n\n");
+  expect(kept(user(long), user("a"), user(long))?.map((text) => text.length)).toEqual([1, 9000, expect.any(Number)]);
+  expect(kept(user(long), user("a"), user("b"))?.slice(0, -1)).toEqual(["a", "b"]);
 });

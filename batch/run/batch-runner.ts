@@ -144,9 +144,9 @@ export class BatchRunner {
     const bounds = new Map<string, ModelBounds>();
     for (const { model, facts } of this.#engines) {
       if (facts === null) continue;
-      const { vocabulary, context, generates, infill } = facts;
+      const { vocabulary, context, generates, infill, upstream } = facts;
       const embedding = facts.embedding?.pooling === "rank" ? null : facts.embedding;
-      bounds.set(model, { vocabulary, context, generates, infill, embedding });
+      bounds.set(model, { vocabulary, context, generates, infill, embedding, upstream });
     }
     return bounds;
   }

@@ -1,4 +1,5 @@
 import { CHARS_PER_TOKEN } from "../../engine/protocol/prompt.ts";
+import { upstreamRefusal } from "../../engine/protocol/upstream-refusal.ts";
 import { type MessagesRequest, messagesRequest } from "../../openapi/anthropic/messages.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
 import { type ChatRequest, chatRequest } from "../../openapi/generation/chat.ts";
@@ -11,6 +12,7 @@ import { type EmbeddingsRequest, embeddingsRequest } from "../../openapi/resourc
 import { type ResponsesRequest, responsesRequest } from "../../openapi/responses/request.ts";
 import { checkBatchLine } from "../../openapi/responses/stateless.ts";
 import { USUAL_ANSWER } from "../lines/answer-length.ts";
+import { bodyFeatures } from "./body-features.ts";
 import { checkBounds, checkEmbeddingBounds, checkPromptBounds, type ModelBounds } from "./model-bounds.ts";
 import { PrefixKey } from "./prefix-key.ts";
 
@@ -49,7 +51,10 @@ export function bodyCheck(
       throw invalidRequest("unsupported_value", "nightshift.dry_run", "A batch line can't be a dry run.");
     }
     const known = boundsOf(body.model);
-    if (known !== undefined) checkBounds(body, known);
+    if (known === undefined) return body;
+    checkBounds(body, known);
+    const refusal = known.upstream === null ? null : upstreamRefusal(known.upstream, bodyFeatures(endpoint, body));
+    if (refusal !== null) throw refusal;
     return body;
   };
   switch (endpoint) {

@@ -1,3 +1,4 @@
+import type { UpstreamFacts } from "../../engine/protocol/config.ts";
 import { NO_INFILL, tooLongText } from "../../engine/protocol/prompt.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
 import type { CompletionRequest } from "../../openapi/generation/completions.ts";
@@ -19,6 +20,8 @@ export interface ModelBounds {
   infill: boolean;
   /** Of its embeddings; null for a model that makes none. */
   embedding: { width: number | null; context: number } | null;
+  /** What its upstream does not take; null for a model of this server. */
+  upstream: UpstreamFacts | null;
 }
 
 /**

@@ -23,6 +23,8 @@ export interface AttemptsParts {
   signal: AbortSignal;
   /** True once the client may have seen a part of the answer. */
   content: () => boolean;
+  /** Called with the failure of each attempt. */
+  failed?: (failed: Classified) => void;
   /** One attempt, at the replica of the visit; throws AttemptFailure. */
   attempt: (visit: Visit) => Promise<void>;
 }
@@ -66,6 +68,7 @@ export async function attempts(parts: AttemptsParts): Promise<ApiError | null> {
     const { breaker, limit } = CONSEQUENCES[failed.class];
     visit.leave(limit ? "busy" : "other", breaker, failed.retryAfterMs);
     access.failed(visit.replica, failed, content());
+    parts.failed?.(failed);
     // Another replica has not asked for the wait.
     const waitMs = access.gate.hasOther(avoid) ? 0 : (failed.retryAfterMs ?? 0);
     const again = !content() && mayRetry(failed) && retries < MOST_RETRIES && waitMs <= MOST_WAIT_MS;

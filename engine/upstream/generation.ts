@@ -2,6 +2,7 @@ import type { ApiError } from "../../openapi/api-error.ts";
 import type { RequestListener, Submission, Ticket } from "../engine.ts";
 import type { SequenceOutput } from "../protocol/output.ts";
 import { CHARS_PER_TOKEN } from "../protocol/prompt.ts";
+import type { Classified } from "./answer/answer-class.ts";
 import { AnswerReader } from "./answer/answer-reader.ts";
 import { AttemptFailure, attemptEvents } from "./attempt.ts";
 import { attempts } from "./attempts.ts";
@@ -17,6 +18,8 @@ export interface WorkHome {
   readonly upstreamModel: string;
   /** Tokens of its longest request. */
   readonly context: number;
+  /** An attempt at the submission failed. */
+  failed(submission: Submission, failed: Classified): void;
   /** The work is over. */
   ended(work: Ticket): void;
 }
@@ -55,6 +58,7 @@ export class Generation implements Ticket {
       blocks: prefixBlocks(this.#home.upstreamModel, prompt.kind === "tokens" ? prompt.tokens.join() : textOf(prompt)),
       signal: this.#abort.signal,
       content: () => this.#content,
+      failed: (failed) => this.#home.failed(this.#submission, failed),
       attempt: (visit) => this.#attempt(visit),
     });
     if (error !== null) this.#fail(error);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, type Dispatcher } from "undici";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
+import type { RequestFeature } from "../protocol/config.ts";
 import type { Tier } from "../protocol/request.ts";
 import {
   type AnswerClass,
@@ -140,6 +141,15 @@ export class UpstreamAccess {
       this.#priority = false;
       log.warn({ upstream: this.config.name }, "The upstream takes no priorities; none are sent any more");
     }
+  }
+
+  /** A model's requests with the feature are refused here from now on. */
+  refuses(model: string, feature: RequestFeature, remedy: string): void {
+    const fields = { upstream: this.config.name, model, feature };
+    this.#deps.log.warn(
+      fields,
+      `The upstream does not take ${feature}; requests with it are refused. To take it, ${remedy}`,
+    );
   }
 
   close(): Promise<void> {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type ApiError, invalidRequest } from "../../openapi/api-error.ts";
+import type { ApiError } from "../../openapi/api-error.ts";
 import { retryAfterSeconds } from "../../platform/retry-after.ts";
 import type {
   Demand,
@@ -11,20 +11,26 @@ import type {
   Submission,
   Ticket,
 } from "../engine.ts";
-import type { ModelFacts } from "../protocol/config.ts";
+import type { ModelFacts, RequestFeature, UpstreamFacts } from "../protocol/config.ts";
 import type { OnlineTier } from "../protocol/request.ts";
 import type { EngineStatus } from "../protocol/status.ts";
 import type { Objectives } from "../protocol/step.ts";
 import type { TokenAnswer, TokenQuestion } from "../protocol/tokenize.ts";
+import { upstreamRefusal } from "../protocol/upstream-refusal.ts";
 import { refusedHandle } from "../refused-handle.ts";
 import { refusalOf } from "../state-error.ts";
 import { Waiters } from "../waiters.ts";
+import type { Classified } from "./answer/answer-class.ts";
+import { refusedFeature } from "./answer/refused-feature.ts";
 import { featuresOf } from "./dialect/request-body.ts";
 import { DEFAULT_CONTEXT } from "./dialect/upstream-config.ts";
 import { Embedding } from "./embedding.ts";
 import { Generation, type WorkHome } from "./generation.ts";
 import { tokenizeAt } from "./tokenize.ts";
 import type { UpstreamAccess } from "./upstream-access.ts";
+
+/** Milliseconds for which a feature that the upstream refused is refused here: it may have been started anew. */
+const REMEMBERED_MS = 600_000;
 
 /** One model of an upstream. */
 export class UpstreamEngine implements Engine, WorkHome {
@@ -33,6 +39,8 @@ export class UpstreamEngine implements Engine, WorkHome {
   readonly access: UpstreamAccess;
   readonly #work = new Set<Ticket>();
   readonly #waiters = new Waiters<ModelFacts>();
+  /** Features that it refused, and the time until which that counts. */
+  readonly #refused = new Map<RequestFeature, number>();
   #state: EngineState = { name: "loading", progress: 0 };
   /** Null until the upstream was seen to serve it. */
   #context: number | null = null;
@@ -54,7 +62,8 @@ export class UpstreamEngine implements Engine, WorkHome {
 
   get facts(): ModelFacts | null {
     if (this.#context === null) return null;
-    const { config, dialect, gate } = this.access;
+    const { config, gate } = this.access;
+    const upstream = this.#upstream;
     return {
       model: this.model,
       description: this.upstreamModel,
@@ -63,7 +72,7 @@ export class UpstreamEngine implements Engine, WorkHome {
       vocabulary: null,
       objectives: this.objectives,
       toolFormat: "",
-      takesTools: !dialect.refuses.includes("tools"),
+      takesTools: !upstream.refuses.includes("tools"),
       reasoningTags: null,
       generates: true,
       infill: false,
@@ -71,7 +80,7 @@ export class UpstreamEngine implements Engine, WorkHome {
       embedding: { pooling: "mean", width: null, context: this.#context },
       fingerprint: `fp_${createHash("sha256").update(`${config.name}\n${this.upstreamModel}`).digest("hex").slice(0, 12)}`,
       local: null,
-      upstream: { name: config.name, refuses: dialect.refuses },
+      upstream,
     };
   }
 
@@ -94,7 +103,7 @@ export class UpstreamEngine implements Engine, WorkHome {
   }
 
   submit(submission: Submission, listener: RequestListener): Ticket {
-    const refusal = this.#refusal() ?? this.#unsupported(submission);
+    const refusal = this.#refusal() ?? upstreamRefusal(this.#upstream, featuresOf(submission));
     if (refusal !== null) return refusedHandle(listener, refusal);
     const generation = new Generation(this, submission, listener);
     this.#work.add(generation);
@@ -109,6 +118,14 @@ export class UpstreamEngine implements Engine, WorkHome {
     this.#work.add(embedding);
     void embedding.run();
     return embedding;
+  }
+
+  failed(submission: Submission, { class: name, error }: Classified): void {
+    const refused = name === "client" ? refusedFeature(error) : null;
+    if (refused === null || !featuresOf(submission).has(refused.feature)) return;
+    const { feature, remedy } = refused;
+    if (!this.#upstream.refuses.includes(feature)) this.access.refuses(this.model, feature, remedy);
+    this.#refused.set(feature, this.access.clock.now() + REMEMBERED_MS);
   }
 
   ended(work: Ticket): void {
@@ -143,6 +160,8 @@ export class UpstreamEngine implements Engine, WorkHome {
   /** The upstream does not answer, or serves the model no more; it is asked again in `retryInMs`. */
   absent(reason: string, retryInMs: number): void {
     if (this.#state.name === "closed") return;
+    // It may come back with other settings.
+    this.#refused.clear();
     this.#state = { name: "failed", reason, retryInMs, upstream: this.access.config.name };
     this.#waiters.rejectAll(this.#whyOver());
   }
@@ -161,17 +180,14 @@ export class UpstreamEngine implements Engine, WorkHome {
     for (const work of [...this.#work]) work.cancel();
   }
 
-  #refusal(): ApiError | null {
-    return refusalOf(this.model, this.#state, this.retryAfterSeconds);
+  get #upstream(): UpstreamFacts {
+    const { config, dialect, clock } = this.access;
+    const learned = [...this.#refused].flatMap(([feature, until]) => (clock.now() < until ? [feature] : []));
+    return { name: config.name, refuses: [...new Set([...dialect.refuses, ...learned])] };
   }
 
-  #unsupported(submission: Submission): ApiError | null {
-    const { dialect, config } = this.access;
-    const features = featuresOf(submission);
-    const feature = dialect.refuses.find((name) => features.has(name));
-    if (feature === undefined) return null;
-    const message = `The upstream '${config.name}', which computes '${this.model}', does not take ${feature}.`;
-    return invalidRequest("upstream_refused", null, message);
+  #refusal(): ApiError | null {
+    return refusalOf(this.model, this.#state, this.retryAfterSeconds);
   }
 
   #whyOver(): Error | null {

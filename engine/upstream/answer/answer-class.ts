@@ -1,4 +1,5 @@
 import { readError, readErrorBody, type UpstreamError } from "./error-body.ts";
+import { refusedFeature } from "./refused-feature.ts";
 import { type HeaderOf, requestedWaitMs } from "./requested-wait.ts";
 
 /** Whose fault a failed answer of an upstream is, and thereby all that follows from it. */
@@ -118,7 +119,8 @@ function byStatus(status: number, error: UpstreamError, header: HeaderOf, contex
   if (status === 408) return of("busy", error);
   if (status === 503) return of(isGone(error, header) || !context.healthy ? "gone" : "busy", error);
   if (status === 502 || status === 504 || (status >= 520 && status <= 527)) return of("gone", error);
-  if (status === 501) return of("client", error);
+  // llama-server without templates has this status for tools.
+  if (status === 501 || (status === 500 && refusedFeature(error) !== null)) return of("client", error);
   if (status >= 500) return of("fault", error);
   if (error.code === "model_not_found") return own("model", error);
   if (status === 401 || status === 403) return own("key", error);

@@ -1,5 +1,7 @@
 import { ApiError, invalidRequest, unavailable } from "../../../openapi/api-error.ts";
+import { featureRefusal } from "../../protocol/upstream-refusal.ts";
 import type { Classified } from "./answer-class.ts";
+import { refusedFeature } from "./refused-feature.ts";
 
 const RETRY_SECONDS = 5;
 /** The words of engines for a prompt that is too long. */
@@ -40,6 +42,8 @@ export function failureError(
     case "fault":
       return new ApiError("upstream_failed", `The upstream '${upstream}' failed at this request. It may be retried.`);
     case "client": {
+      const refused = refusedFeature(error);
+      if (refused !== null) return featureRefusal(upstream, refused.feature);
       const text = error?.message ?? "";
       const said = trusted && text !== "" ? ` It says: ${text.slice(0, MOST_CHARACTERS)}` : "";
       if (TOO_LONG.test(text)) {

@@ -37,7 +37,7 @@ describe("validation of embeddings", () => {
 
   it("refuses lines for a model that only ranks or only embeds", async () => {
     const bounds = new Map([
-      ["demo", { vocabulary: 1000, context: 50, generates: false, infill: false, embedding: null }],
+      ["demo", { vocabulary: 1000, context: 50, generates: false, infill: false, embedding: null, upstream: null }],
     ]);
     const code = "invalid_request";
     expect(await errorsOf(jsonl([line("a", { input: "a" })]), { ...EMBEDDINGS, bounds })).toMatchObject([{ code }]);
@@ -51,7 +51,7 @@ describe("validation of completions with a suffix", () => {
       { custom_id: "a", method: "POST", url: "/v1/completions", body: { model: "demo", max_tokens: 0, ...more } },
     ]);
   const bounds = (infill: boolean) =>
-    new Map([["demo", { vocabulary: 1000, context: 50, generates: true, infill, embedding: null }]]);
+    new Map([["demo", { vocabulary: 1000, context: 50, generates: true, infill, embedding: null, upstream: null }]]);
   const COMPLETIONS = { endpoint: "/v1/completions" } as const;
 
   it("counts the suffix once for each prompt", async () => {

@@ -10,7 +10,17 @@ export const RULES: ValidateRules = {
   models: ["demo", "other"],
   names: { aliases: { "gpt-4o": "demo", forbidden: "hidden" }, otherwise: null },
   bounds: new Map([
-    ["demo", { vocabulary: 1000, context: 50, generates: true, infill: false, embedding: { width: 4, context: 50 } }],
+    [
+      "demo",
+      {
+        vocabulary: 1000,
+        context: 50,
+        generates: true,
+        infill: false,
+        embedding: { width: 4, context: 50 },
+        upstream: null,
+      },
+    ],
   ]),
   maxLines: 50_000,
   maxLineBytes: 1024 * 1024,

@@ -17,6 +17,7 @@ import { soakCommand } from "./commands/soak.ts";
 import { storeCommand } from "./commands/store.ts";
 import { suiteCommand } from "./commands/suite.ts";
 import { throughputCommand } from "./commands/throughput.ts";
+import { upstreamCommand } from "./commands/upstream.ts";
 import { validateCommand } from "./commands/validate.ts";
 
 /** Runs `bench …`. Returns the exit status: 0, 1 when a measurement failed, 2 for a wrong command line. */
@@ -34,6 +35,7 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(soakCommand(args))
     .addCommand(enduranceCommand(args))
     .addCommand(floodCommand(args))
+    .addCommand(upstreamCommand(args))
     .addCommand(responsiveCommand(args))
     .addCommand(storeCommand(args))
     .addCommand(storedCommand(args))

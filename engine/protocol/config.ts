@@ -191,7 +191,8 @@ export const REQUEST_FEATURES = [
   "top_k and min_p",
   "repetition_penalty",
   "samplers of llama.cpp",
-  "min_tokens, ignore_eos and stop_token_ids",
+  "ignore_eos",
+  "min_tokens and stop_token_ids",
   "chat_template_kwargs",
   "a reasoning budget",
 ] as const;

@@ -37,7 +37,7 @@ const DIALECTS: Readonly<Record<UpstreamKind, UpstreamDialect>> = {
   kserve: { ...VLLM, tokenize: null },
   dynamo: { ...PLAIN, refuses: PLAIN.refuses.filter((feature) => feature !== "top_k and min_p") },
   "llama-server": {
-    refuses: ["log probabilities of the prompt", "min_tokens, ignore_eos and stop_token_ids"],
+    refuses: ["log probabilities of the prompt", "min_tokens and stop_token_ids"],
     developer: false,
     samplers: "llama.cpp",
     tokenize: "llama-server",

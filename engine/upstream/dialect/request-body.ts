@@ -159,10 +159,8 @@ export function featuresOf({ prompt, logprobs, grammar, sampling, ...rest }: Sub
   uses("top_k and min_p", sampling.topK !== 0 || sampling.minP !== 0);
   uses("repetition_penalty", sampling.repetitionPenalty !== 1);
   uses("samplers of llama.cpp", Object.keys(llamaSamplers(sampling)).length > 0);
-  uses(
-    "min_tokens, ignore_eos and stop_token_ids",
-    rest.minTokens > 0 || rest.stopTokenIds.length > 0 || rest.ignoreEos,
-  );
+  uses("ignore_eos", rest.ignoreEos);
+  uses("min_tokens and stop_token_ids", rest.minTokens > 0 || rest.stopTokenIds.length > 0);
   if (prompt.kind !== "chat") return features;
   uses("tools", prompt.tools.length > 0);
   uses("a prefilled answer", prompt.answerStart !== undefined);

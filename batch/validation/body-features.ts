@@ -44,10 +44,10 @@ const SAMPLING: readonly (readonly [RequestFeature, (body: Sampled) => boolean])
   ["top_k and min_p", ({ top_k, min_p }) => (top_k ?? 0) > 0 || (min_p ?? 0) > 0],
   ["repetition_penalty", ({ repetition_penalty, repeat_penalty }) => (repetition_penalty ?? repeat_penalty ?? 1) !== 1],
   ["samplers of llama.cpp", usesLlamaSampler],
+  ["ignore_eos", ({ ignore_eos }) => ignore_eos === true],
   [
-    "min_tokens, ignore_eos and stop_token_ids",
-    ({ min_tokens, ignore_eos, stop_token_ids }) =>
-      (min_tokens ?? 0) > 0 || ignore_eos === true || (stop_token_ids ?? []).length > 0,
+    "min_tokens and stop_token_ids",
+    ({ min_tokens, stop_token_ids }) => (min_tokens ?? 0) > 0 || (stop_token_ids ?? []).length > 0,
   ],
 ];
 

@@ -187,7 +187,9 @@ describe("the parts that some upstreams do not take", () => {
       "samplers of llama.cpp",
       sampled({ [key]: value }),
     ]),
-    ["min_tokens, ignore_eos and stop_token_ids", chat("x", { minTokens: 1 })],
+    ["min_tokens and stop_token_ids", chat("x", { minTokens: 1 })],
+    ["min_tokens and stop_token_ids", chat("x", { stopTokenIds: [1] })],
+    ["ignore_eos", chat("x", { ignoreEos: true })],
     ["chat_template_kwargs", prompted({ variables: { a: 1 } })],
     ["a reasoning budget", prompted({ thinking: { effort: null, budget: 5 } })],
   ])("are found: %s", (feature, submission) => {
@@ -202,8 +204,8 @@ describe("the parts that some upstreams do not take", () => {
   it("are told for each kind", () => {
     const refused = Object.fromEntries(UPSTREAM_KINDS.map((kind) => [kind, dialectOf(kind).refuses.length]));
     expect(refused).toEqual({
-      ...{ vllm: 4, sglang: 4, "llama-server": 2, tgi: 10, trtllm: 10, triton: 10, ray: 4, kserve: 4, dynamo: 9 },
-      ...{ "llm-d": 4, openai: 10, nightshift: 2 },
+      ...{ vllm: 4, sglang: 4, "llama-server": 2, tgi: 11, trtllm: 11, triton: 11, ray: 4, kserve: 4, dynamo: 10 },
+      ...{ "llm-d": 4, openai: 11, nightshift: 2 },
     });
   });
 });

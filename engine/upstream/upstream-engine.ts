@@ -78,7 +78,7 @@ export class UpstreamEngine implements Engine, WorkHome {
       infill: false,
       // The upstream knows which of its models embed.
       embedding: { pooling: "mean", width: null, context: this.#context },
-      fingerprint: `fp_${createHash("sha256").update(`${config.name}\n${this.upstreamModel}`).digest("hex").slice(0, 12)}`,
+      fingerprint: this.#fingerprint,
       local: null,
       upstream,
     };
@@ -178,6 +178,13 @@ export class UpstreamEngine implements Engine, WorkHome {
     this.#state = { name: "closed" };
     this.#waiters.rejectAll(this.#whyOver());
     for (const work of [...this.#work]) work.cancel();
+  }
+
+  /** It names the upstream: the ledger has it as the version of the model. */
+  get #fingerprint(): string {
+    const { name } = this.access.config;
+    const hash = createHash("sha256").update(`${name}\n${this.upstreamModel}`).digest("hex");
+    return `fp_${name}_${hash.slice(0, 12)}`;
   }
 
   get #upstream(): UpstreamFacts {

@@ -3,6 +3,7 @@ import { ignoredField } from "../ignored-fields.ts";
 import { metadata } from "../metadata.ts";
 import { isEmptyList, isOneOf, refusedField, refusedValue } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
+import { answerMark } from "./answer-mark.ts";
 import { vendorFields } from "./dry-run.ts";
 import { chatLogprobs, MOST_CHAT_LOGPROBS } from "./logprobs.ts";
 import { chatMessages } from "./message.ts";
@@ -91,6 +92,7 @@ export const chatResponse = z.object({
   usage,
   service_tier: usedTier,
   system_fingerprint: z.string(),
+  nightshift: answerMark,
 });
 export type ChatResponse = z.infer<typeof chatResponse>;
 
@@ -101,6 +103,7 @@ export const chatChunk = z.object({
   model: z.string(),
   service_tier: usedTier,
   system_fingerprint: z.string(),
+  nightshift: answerMark,
   choices: z.array(
     z.object({
       index: z.int(),

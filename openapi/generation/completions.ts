@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { boundedList } from "../bounded-schema.ts";
 import type { RequestLimits } from "../request-limits.ts";
+import { answerMark } from "./answer-mark.ts";
 import { vendorFields } from "./dry-run.ts";
 import { INT32_MAX } from "./int32.ts";
 import { completionLogprobs, MOST_COMPLETION_LOGPROBS } from "./logprobs.ts";
@@ -118,6 +119,7 @@ const completion = z.object({
   ),
   service_tier: usedTier.describe("Extension."),
   system_fingerprint: z.string(),
+  nightshift: answerMark,
 });
 export const completionResponse = completion.extend({ usage });
 export type CompletionResponse = z.infer<typeof completionResponse>;

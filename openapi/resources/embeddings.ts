@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedList } from "../bounded-schema.ts";
+import { answerMark } from "../generation/answer-mark.ts";
 import { vendorFieldsOfInputs } from "../generation/dry-run.ts";
 import { INT32_MAX } from "../generation/int32.ts";
 import { tokenList } from "../generation/token-list.ts";
@@ -71,4 +72,5 @@ export const embeddingsResponse = z.object({
   ),
   model: z.string(),
   usage: inputUsage,
+  nightshift: answerMark,
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedList } from "../bounded-schema.ts";
+import { answerMark } from "../generation/answer-mark.ts";
 import { vendorFieldsOfInputs } from "../generation/dry-run.ts";
 import { INT32_MAX } from "../generation/int32.ts";
 import { ignoredField } from "../ignored-fields.ts";
@@ -45,6 +46,7 @@ export type RerankRequest = z.infer<ReturnType<typeof rerankRequest>>;
 export const rerankResponse = z.object({
   object: z.literal("list"),
   model: z.string(),
+  nightshift: answerMark,
   results: z
     .array(
       z.object({

@@ -36,13 +36,13 @@ export async function embedLine(
       return failedLine(outcome.error, "/v1/embeddings", facts.fingerprint, withOthers);
     case "ok": {
       const { vectors, promptTokens } = outcome;
-      const body = await request.write(model.id, vectors, promptTokens);
-      const mark = JSON.stringify(lineMark(request.ignored));
+      const mark = { nightshift: lineMark(request.ignored, facts) };
+      const body = await request.write(model.id, vectors, promptTokens, mark);
       const usage = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
       return {
         how: "answered",
         statusCode: 200,
-        body: `${body.slice(0, -1)},"nightshift":${mark}}`,
+        body,
         usage,
         version: facts.fingerprint,
       };

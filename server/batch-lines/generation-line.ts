@@ -79,7 +79,7 @@ async function runLine(
       const caller = { owner, key: null };
       await request.keep?.({ identity, choices: sink.choices, end: outcome, caller, requestId: null });
       const whole = request.whole(identity, sink.choices, outcome);
-      const body = String(await jsonBytes({ ...whole, nightshift: lineMark(request.ignored) }));
+      const body = String(await jsonBytes({ ...whole, nightshift: lineMark(request.ignored, ready.facts) }));
       const version = ready.facts.fingerprint;
       return { how: "answered", statusCode: 200, body, usage: lineUsage(outcome.usage), version };
     }

@@ -1,5 +1,6 @@
 import type { SequenceFinish, ToolCallDelta } from "../../engine/protocol/output.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
+import { markOf } from "../../openapi/generation/answer-mark.ts";
 import type { ChatResponse } from "../../openapi/generation/chat.ts";
 import type { Unwritten } from "../../openapi/json/json-pieces.ts";
 import type { WholeChoice, WholeToolCall } from "../generation/output/body-sink.ts";
@@ -40,6 +41,7 @@ export function chatCompletion(
     usage,
     service_tier: identity.tier,
     system_fingerprint: identity.fingerprint,
+    ...markOf(identity.upstream),
   };
 }
 
@@ -54,8 +56,8 @@ export class ChatChunks implements StreamFormat {
   readonly #tail: string;
   readonly #includeUsage: boolean;
 
-  constructor({ id, created, model, tier, fingerprint }: AnswerIdentity, includeUsage: boolean) {
-    const common = { id, object: "chat.completion.chunk", created, model, service_tier: tier };
+  constructor({ id, created, model, tier, fingerprint, upstream }: AnswerIdentity, includeUsage: boolean) {
+    const common = { id, object: "chat.completion.chunk", created, model, service_tier: tier, ...markOf(upstream) };
     const fields = JSON.stringify({ ...common, system_fingerprint: fingerprint }).slice(0, -1);
     this.#head = `data: ${fields},"choices":[`;
     this.#includeUsage = includeUsage;

@@ -1,5 +1,6 @@
 import type { PromptLogprob, SequenceFinish } from "../../engine/protocol/output.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
+import { markOf } from "../../openapi/generation/answer-mark.ts";
 import type { CompletionResponse } from "../../openapi/generation/completions.ts";
 import type { Unwritten } from "../../openapi/json/json-pieces.ts";
 import type { WholeChoice } from "../generation/output/body-sink.ts";
@@ -28,6 +29,7 @@ export function textCompletion(
     model: identity.model,
     service_tier: identity.tier,
     system_fingerprint: identity.fingerprint,
+    ...markOf(identity.upstream),
     choices: choices.map(({ text, reasoning, finish, logprobs, promptLogprobs }, index) => ({
       text,
       index,
@@ -47,7 +49,7 @@ export class CompletionChunks implements StreamFormat {
   readonly #includeUsage: boolean;
   readonly #tokens = new Map<number, CompletionTokens>();
 
-  constructor({ id, created, model, tier, fingerprint }: AnswerIdentity, includeUsage: boolean) {
+  constructor({ id, created, model, tier, fingerprint, upstream }: AnswerIdentity, includeUsage: boolean) {
     const common = {
       id,
       object: "text_completion",
@@ -55,6 +57,7 @@ export class CompletionChunks implements StreamFormat {
       model,
       service_tier: tier,
       system_fingerprint: fingerprint,
+      ...markOf(upstream),
     };
     this.#head = `data: ${JSON.stringify(common).slice(0, -1)},"choices":[`;
     this.#includeUsage = includeUsage;

@@ -20,11 +20,11 @@ export function embeddingsReader(limits: RequestLimits): (body: unknown) => Vect
       task: "embed",
       inputs: inputsOf(body.input),
       dimensions,
-      async write(model, vectors, promptTokens) {
+      async write(model, vectors, promptTokens, mark) {
         const short = vectors.map((vector) => shortened(vector, dimensions));
         const items = await embeddingItems(short, body.encoding_format ?? "float");
         const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens };
-        const rest = JSON.stringify({ model, usage }).slice(1);
+        const rest = JSON.stringify({ model, usage, ...mark }).slice(1);
         return `{"object":"list","data":[${items}],${rest}`;
       },
     };

@@ -17,7 +17,8 @@ export function rerankReader(limits: RequestLimits): (body: unknown) => VectorRe
       task: "rank",
       inputs: body.documents.map((document) => ({ kind: "pair", query: body.query, document })),
       dimensions: null,
-      write: async (model, scores, promptTokens) => JSON.stringify(ranked(body, model, scores, promptTokens)),
+      write: async (model, scores, promptTokens, mark) =>
+        JSON.stringify({ ...ranked(body, model, scores, promptTokens), ...mark }),
     };
   };
 }

@@ -14,6 +14,6 @@ export interface VectorRequest {
   dimensions: number | null;
   /** The end of a text that is longer than the context is cut off; else the request is refused. */
   truncate?: true;
-  /** JSON text; written in slices of the event loop. */
-  write(model: string, vectors: readonly Float32Array[], promptTokens: number): Promise<string>;
+  /** JSON text, with the fields of `mark` where the API has a place for them; written in slices of the event loop. */
+  write(model: string, vectors: readonly Float32Array[], promptTokens: number, mark: object): Promise<string>;
 }

@@ -1,3 +1,4 @@
+import { markOf } from "../../openapi/generation/answer-mark.ts";
 import type { VectorPath } from "../../openapi/inference-path.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { ReadyModel } from "../admission/ready-model.ts";
@@ -78,7 +79,8 @@ export class VectorRun implements InferenceRun {
 
   async #send({ req, res }: Exchange, vectors: readonly Float32Array[], promptTokens: number): Promise<void> {
     const { request, ready } = this.#parts;
-    const text = await request.write(ready.model.id, vectors, promptTokens);
+    const mark = markOf(ready.facts.upstream?.name);
+    const text = await request.write(ready.model.id, vectors, promptTokens, mark);
     sendLargeJson(req, res, text, this.#deps.options.stallMs);
   }
 }

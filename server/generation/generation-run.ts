@@ -74,6 +74,7 @@ export class GenerationRun implements InferenceRun {
       model: ready.model.id,
       tier: request.tier,
       fingerprint: ready.facts.fingerprint,
+      upstream: ready.facts.upstream?.name,
     };
     this.#deps = deps;
   }

@@ -9,6 +9,8 @@ export interface AnswerIdentity {
   model: string;
   tier: "priority" | "default" | "flex";
   fingerprint: string;
+  /** The upstream that computes the answer; absent where this server does. */
+  upstream?: string | undefined;
 }
 
 /** The parts of an output that a stream sends at once. */

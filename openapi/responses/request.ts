@@ -5,7 +5,7 @@ import { MOST_CHAT_LOGPROBS } from "../generation/logprobs.ts";
 import { reasoningFields } from "../generation/reasoning-fields.ts";
 import { crossChecks, samplingFields, tokenBudget } from "../generation/sampling-fields.ts";
 import { ignoredField } from "../ignored-fields.ts";
-import { isEmptyList, isOneOf, refusedField, refusedValue } from "../refused-fields.ts";
+import { isOneOf, refusedField, refusedValue } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 import { inputItems } from "./input-item.ts";
 import { textFormat, verbosity } from "./text-format.ts";
@@ -111,7 +111,15 @@ export function responsesRequest(limits: RequestLimits) {
       prompt_cache_key: ignoredField(z.string().max(512).nullish(), `${ECHOED} Prefixes are found by their content.`),
       prompt_cache_retention: ignoredField(z.unknown().optional()),
       prompt_cache_options: ignoredField(z.unknown().optional()),
-      context_management: refusedField("compaction is not supported; use truncation.", isEmptyList),
+      context_management: boundedList(
+        z.object({
+          type: z.literal("compaction"),
+          compact_threshold: z.int().min(1).nullish().describe("Tokens; default: three quarters of the context."),
+        }),
+        { max: 1 },
+      )
+        .nullish()
+        .describe("Compact a prompt that has more tokens, before the answer. The output begins with the compaction."),
       prompt: refusedField("stored prompts are not supported; use instructions and input."),
       moderation: refusedField("moderation is not supported."),
       grammar: refusedField("it is not supported here; use /v1/chat/completions."),

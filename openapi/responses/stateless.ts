@@ -19,11 +19,17 @@ export function checkStateless(body: Referring): void {
 }
 
 /** Throws the 400 of a body that a batch line cannot have: lines run without the store of responses. */
-export function checkBatchLine(body: Referring & Pick<ResponsesRequest, "store" | "background">): void {
+export function checkBatchLine(
+  body: Referring & Pick<ResponsesRequest, "store" | "background" | "context_management">,
+): void {
   checkStateless(body);
   if (body.background === true) {
     const message = "Unsupported value: 'background': a batch line waits by itself; omit it or send false.";
     throw invalidRequest("unsupported_value", "background", message);
+  }
+  if ((body.context_management?.length ?? 0) > 0) {
+    const message = "Unsupported value: 'context_management': batch lines are not compacted; omit it.";
+    throw invalidRequest("unsupported_value", "context_management", message);
   }
   if (body.store !== true) return;
   const message = "Unsupported value: 'store': the result file of a batch has its responses; omit it or send false.";

@@ -32,6 +32,7 @@ export function allowedNames({ tools }: Extract<ResponseToolChoice, { type: "all
 interface BackgroundFields extends Pick<Checked, "input"> {
   background?: boolean | null | undefined;
   store?: boolean | null | undefined;
+  context_management?: readonly unknown[] | null | undefined;
   nightshift?: { dry_run?: boolean | null | undefined } | null | undefined;
 }
 
@@ -43,6 +44,9 @@ export function backgroundChecks({ value, issues }: z.core.ParsePayload<Backgrou
   if (value.store === false) refuse(["store"], "a background response is stored; omit it or send true.");
   if (Array.isArray(value.input) && value.input.at(-1)?.type === "compaction_trigger") {
     refuse(["input", value.input.length - 1], "a compaction is not made in the background; omit 'background'.");
+  }
+  if ((value.context_management?.length ?? 0) > 0) {
+    refuse(["context_management"], "prompts in the background are not compacted; omit it.");
   }
   if (value.nightshift?.dry_run) refuse(["nightshift", "dry_run"], "a dry run has no background response.");
 }

@@ -7,6 +7,7 @@ import type { Grammars } from "../grammar/grammar-compiler.ts";
 import type { InferenceEndpoint, InferenceRequest } from "../inference/endpoint.ts";
 import type { Exchange } from "../inference/exchange.ts";
 import { TokenRun } from "../tokenize/token-run.ts";
+import { neededCompaction } from "./compaction.ts";
 import { dryRun } from "./dry-run.ts";
 import { GenerationRun, type GenerationRunDeps } from "./generation-run.ts";
 import { generationTraits } from "./generation-traits.ts";
@@ -83,8 +84,9 @@ export class GenerationEndpoint implements InferenceEndpoint {
     requireTask(ready.facts, "generate");
     checkInfill(asked.submissions, ready.facts);
     checkTokens(asked.submissions, ready.facts);
-    const request = asked.truncate ? await withinContext(asked, ready, signal) : asked;
-    if (!request.dryRun) return new GenerationRun(request, ready, this.#dialect, this.#deps);
+    const compaction = asked.dryRun ? null : await neededCompaction(asked, ready, signal);
+    const request = asked.truncate && compaction === null ? await withinContext(asked, ready, signal) : asked;
+    if (!request.dryRun) return new GenerationRun({ request, compaction, ready }, this.#dialect, this.#deps);
     return new TokenRun(ready, async (tokenize) =>
       JSON.stringify(await dryRun(request, ready, this.#deps.prices, tokenize)),
     );

@@ -20,8 +20,9 @@ import { KeepingSink } from "./output/keeping-sink.ts";
 import type { AnswerEnd, Sink } from "./output/sink.ts";
 import { type AnswerIdentity, KEEP_ALIVE } from "./output/stream-format.ts";
 import { StreamSink } from "./output/stream-sink.ts";
-import type { GenerationRequest } from "./request.ts";
-import { RequestRun, type RunOutcome } from "./request-run.ts";
+import type { Compaction, GenerationRequest } from "./request.ts";
+import { NO_USAGE, RequestRun, type RunOutcome } from "./request-run.ts";
+import { withinContext } from "./truncation.ts";
 
 export interface GenerationRunDeps {
   grammars: Grammars;
@@ -32,13 +33,12 @@ export interface GenerationRunDeps {
   randomId: () => string;
 }
 
-const NO_USAGE: Usage = {
-  prompt_tokens: 0,
-  completion_tokens: 0,
-  total_tokens: 0,
-  prompt_tokens_details: { cached_tokens: 0 },
-  completion_tokens_details: { reasoning_tokens: 0 },
-};
+/** A request on its model; `compaction` is null for a prompt that stays as it is. */
+export interface RequestOnModel {
+  request: GenerationRequest;
+  compaction: Compaction | null;
+  ready: ReadyModel;
+}
 
 /** The receiver of an answer. */
 interface Receiver {
@@ -52,20 +52,22 @@ interface Receiver {
 /** A generating request on its model, answered as a stream or as one body. */
 export class GenerationRun implements InferenceRun {
   readonly demand: QueueDemand;
-  readonly #request: GenerationRequest;
+  /** Replaced once the prompt is compacted. */
+  #request: GenerationRequest;
+  readonly #compaction: Compaction | null;
   readonly #ready: ReadyModel;
   readonly #endpoint: GenerationPath;
   readonly #identity: AnswerIdentity;
   readonly #deps: GenerationRunDeps;
 
   constructor(
-    request: GenerationRequest,
-    ready: ReadyModel,
+    { request, compaction, ready }: RequestOnModel,
     { endpoint, idPrefix }: { endpoint: GenerationPath; idPrefix: string },
     deps: GenerationRunDeps,
   ) {
     this.demand = { tier: request.tier, requests: request.submissions.length, bounded: true };
     this.#request = request;
+    this.#compaction = compaction;
     this.#ready = ready;
     this.#endpoint = endpoint;
     this.#identity = {
@@ -80,7 +82,9 @@ export class GenerationRun implements InferenceRun {
   }
 
   estimate(): UsageEstimate {
-    return generationEstimate(this.#request.submissions, this.#ready, this.#request.tier);
+    const { submissions, tier } = this.#request;
+    const summary = this.#compaction?.summary.submissions ?? [];
+    return generationEstimate([...summary, ...submissions], this.#ready, tier);
   }
 
   async start(context: RunContext): Promise<Outcome> {
@@ -92,7 +96,11 @@ export class GenerationRun implements InferenceRun {
     }
   }
 
-  async #answered({ exchange, charge, count, outcomeOf }: RunContext): Promise<Outcome> {
+  async #answered(context: RunContext): Promise<Outcome> {
+    const { exchange, charge, count, outcomeOf } = context;
+    const summarized = this.#compaction === null ? null : await this.#summarize(this.#compaction, context);
+    if (summarized?.status === "error") throw summarized.error;
+    if (summarized?.status === "cancelled") return this.#outcome(exchange, summarized, null);
     const { caller, arrivedAt, disconnected, res } = exchange;
     const { clock, grammars } = this.#deps;
     const form = () => enforceForm(this.#request, this.#ready.facts);
@@ -105,14 +113,40 @@ export class GenerationRun implements InferenceRun {
       meter: count.meter,
       clock,
       arrivedAt,
+      before: summarized?.usage ?? null,
       counted: (promptTokens) => charge.counted(promptTokens),
     });
     // The client disconnected, or read too slowly; after a complete answer this does nothing.
     res.once("close", () => run.cancel());
-    const generated = await outcomeOf(run);
+    // Its summary has waited for room.
+    const generated = await (summarized === null ? outcomeOf(run) : run.outcome);
     const fault = generated.status === "ok" ? await kept(generated) : null;
     const outcome: RunOutcome = fault === null ? generated : { status: "error", error: fault };
     if (outcome.status === "error" && !sink.opened) throw outcome.error;
+    return this.#outcome(exchange, outcome, outcome.status === "ok" ? () => send(outcome) : null);
+  }
+
+  /** Compacts the prompt of the request. */
+  async #summarize(
+    { summary, continued }: Compaction,
+    { exchange, count, outcomeOf }: RunContext,
+  ): Promise<RunOutcome> {
+    const { caller, arrivedAt, disconnected, res } = exchange;
+    const ready = this.#ready;
+    const sink = new BodySink(1, () => {});
+    const owned = { owner: caller.owner, endpoint: this.#endpoint };
+    const submissions = enforceForm(summary, ready.facts).map((prompt) => ({ ...prompt, ...owned }));
+    const { clock } = this.#deps;
+    const run = new RequestRun({ submissions, ready, sink, meter: count.meter, clock, arrivedAt, unfinished: true });
+    res.once("close", () => run.cancel());
+    const outcome = await outcomeOf(run);
+    if (outcome.status !== "ok") return outcome;
+    const request = await this.#deps.grammars.run(() => continued(sink.choices[0]!), caller.owner, disconnected);
+    this.#request = request.truncate ? await withinContext(request, ready, disconnected) : request;
+    return outcome;
+  }
+
+  #outcome(exchange: Exchange, outcome: RunOutcome, send: Outcome["send"]): Outcome {
     this.#log(exchange, outcome);
     const usage = outcome.status === "error" ? NO_USAGE : outcome.usage;
     const left = outcome.status === "cancelled" && usage.completion_tokens === 0;
@@ -121,7 +155,7 @@ export class GenerationRun implements InferenceRun {
       use: this.#use(usage),
       // A request whose client disconnected before the first token is not charged, but its prompt counts against the rate limit.
       charged: outcome.status !== "error" && !left,
-      send: outcome.status === "ok" ? () => send(outcome) : null,
+      send,
     };
   }
 

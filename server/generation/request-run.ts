@@ -8,6 +8,14 @@ import type { RequestMeter } from "../metrics/request-meter.ts";
 import type { AnswerEnd, AnswerTimes, Sink } from "./output/sink.ts";
 import { PromptRun, type PromptRunOwner } from "./prompt-run.ts";
 
+export const NO_USAGE: Usage = {
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  total_tokens: 0,
+  prompt_tokens_details: { cached_tokens: 0 },
+  completion_tokens_details: { reasoning_tokens: 0 },
+};
+
 export type RunOutcome =
   | ({ status: "ok" } & AnswerEnd)
   /** With the tokens computed until then; zeros before the prompt was accepted. */
@@ -23,6 +31,10 @@ export interface RequestRunParts {
   clock: Clock;
   /** On the same clock. */
   arrivedAt: number;
+  /** The tokens of the generation before this one that the request needed; null or absent for none. */
+  before?: Usage | null;
+  /** True where the request needs another generation after this one. */
+  unfinished?: boolean;
   /** Called once, with the tokens of all prompts. */
   counted?: (promptTokens: number) => void;
 }
@@ -95,7 +107,7 @@ export class RequestRun implements PromptRunOwner {
     if (this.#startedAt !== null) return;
     this.#startedAt = Math.max(arrivedAt, clock.now() - agoMs);
     this.#run();
-    meter.queueTime(this.#startedAt - arrivedAt);
+    if (this.#parts.before == null) meter.queueTime(this.#startedAt - arrivedAt);
   }
 
   output(prompt: PromptRun, output: SequenceOutput): void {
@@ -142,8 +154,8 @@ export class RequestRun implements PromptRunOwner {
   #completeIfDone(): void {
     if (!this.#open || this.#unfinished > 0) return;
     const usage = this.#usage();
-    const { meter, clock, arrivedAt, sink } = this.#parts;
-    meter.duration(clock.now() - arrivedAt);
+    const { meter, clock, arrivedAt, sink, unfinished } = this.#parts;
+    if (!unfinished) meter.duration(clock.now() - arrivedAt);
     const end = { usage, times: this.#times() };
     sink.complete(end);
     this.#end({ status: "ok", ...end });
@@ -174,14 +186,17 @@ export class RequestRun implements PromptRunOwner {
   #usage(): Usage {
     const sum = (count: (prompt: PromptRun) => number) =>
       this.#prompts.reduce((total, prompt) => total + count(prompt), 0);
-    const prompt_tokens = sum((prompt) => prompt.promptTokens);
-    const completion_tokens = sum((prompt) => prompt.completionTokens);
+    const before = this.#parts.before ?? NO_USAGE;
+    const prompt_tokens = before.prompt_tokens + sum((prompt) => prompt.promptTokens);
+    const completion_tokens = before.completion_tokens + sum((prompt) => prompt.completionTokens);
+    const cached_tokens = before.prompt_tokens_details.cached_tokens + sum((prompt) => prompt.cachedTokens);
+    const { reasoning_tokens: thought } = before.completion_tokens_details;
     return {
       prompt_tokens,
       completion_tokens,
       total_tokens: prompt_tokens + completion_tokens,
-      prompt_tokens_details: { cached_tokens: sum((prompt) => prompt.cachedTokens) },
-      completion_tokens_details: { reasoning_tokens: sum((prompt) => prompt.reasoningTokens) },
+      prompt_tokens_details: { cached_tokens },
+      completion_tokens_details: { reasoning_tokens: thought + sum((prompt) => prompt.reasoningTokens) },
     };
   }
 }

@@ -17,6 +17,8 @@ export interface GenerationRequest {
   toolChoice: ToolChoice | null;
   /** True where a prompt that is too long loses its oldest messages; absent where it is refused. */
   truncate?: boolean;
+  /** Absent where no prompt is compacted. */
+  compaction?: Compaction;
   stream: boolean;
   /** True for a request that is not run: its answer is the rendered prompt and the cost. */
   dryRun: boolean;
@@ -37,6 +39,16 @@ export interface GenerationRequest {
    * that cannot be stored, which fails and is not charged. Absent where nothing is stored.
    */
   keep?(answer: CompleteAnswer): Promise<void>;
+}
+
+/** What takes the place of earlier messages in a prompt that has more tokens than its bound. */
+export interface Compaction {
+  /** Tokens; null for a part of the context. */
+  bound: number | null;
+  /** The generation of the summary. */
+  summary: Pick<GenerationRequest, "submissions" | "toolChoice">;
+  /** The request after the summary. It needs grammars, and may be called more than once. */
+  continued(summary: WholeChoice): GenerationRequest;
 }
 
 export interface CompleteAnswer {

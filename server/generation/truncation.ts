@@ -14,20 +14,13 @@ const ANSWER_SHARE = 1 / 8;
  * earlier calls with their outputs. System and developer messages at the beginning stay, and so does the end of the last turn,
  * even where it is too long: then the engine refuses it.
  */
-export async function withinContext(
-  request: GenerationRequest,
-  { model, facts }: Pick<ReadyModel, "model" | "facts">,
+export async function withinContext<Request extends Pick<GenerationRequest, "submissions">>(
+  request: Request,
+  ready: Pick<ReadyModel, "model" | "facts">,
   signal: AbortSignal,
-): Promise<GenerationRequest> {
-  const fits = async (prompt: ChatPrompt, most: number) => {
-    try {
-      const { tokens } = await model.engine.tokenize({ kind: "prompt", prompt, pieces: false }, signal);
-      return tokens.length <= most;
-    } catch (error) {
-      if (error instanceof ApiError && error.code === "context_length_exceeded") return false;
-      throw error;
-    }
-  };
+): Promise<Request> {
+  const { facts } = ready;
+  const fits = (prompt: ChatPrompt, most: number) => hasTokens(prompt, most, ready, signal);
   const shortened = async (asked: Asked): Promise<Asked> => {
     const { prompt, maxTokens } = asked;
     if (prompt.kind !== "chat") return asked;
@@ -35,6 +28,22 @@ export async function withinContext(
     return { ...asked, prompt: await longestFitting(prompt, (shorter) => fits(shorter, facts.context - room)) };
   };
   return { ...request, submissions: await Promise.all(request.submissions.map(shortened)) };
+}
+
+/** True where a prompt has this many tokens at most. */
+export async function hasTokens(
+  prompt: Prompt,
+  most: number,
+  { model }: Pick<ReadyModel, "model">,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const { tokens } = await model.engine.tokenize({ kind: "prompt", prompt, pieces: false }, signal);
+    return tokens.length <= most;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === "context_length_exceeded") return false;
+    throw error;
+  }
 }
 
 /** The longest of the prompts with fewer turns that fits; the shortest one where none does. */

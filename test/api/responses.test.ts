@@ -192,7 +192,8 @@ describe("refused requests", () => {
     ["conversation", { conversation: "c", previous_response_id: "r" }, "invalid_value"],
     ["n", { n: 2 }, "unsupported_value"],
     ["prompt", { prompt: { id: "p" } }, "unsupported_parameter"],
-    ["context_management", { context_management: [{ type: "compaction" }] }, "unsupported_parameter"],
+    ["context_management", { background: true, context_management: [{ type: "compaction" }] }, "unsupported_value"],
+    ["context_management[0].type", { context_management: [{ type: "other" }] }, "invalid_value"],
     ["top_logprobs", { top_logprobs: 21 }, "invalid_value"],
     ["text.format.name", { text: { format: { type: "json_schema", name: "a b" } } }, "invalid_value"],
     ["metadata.k", { metadata: { k: "v".repeat(513) } }, "invalid_value"],
@@ -269,6 +270,43 @@ describe("a compaction", () => {
   });
 });
 
+describe("context_management", () => {
+  const long = Array.from({ length: 30 }, (_, turn) => `Turn ${turn}.`).join(" ");
+  const conversation = [user("Hello!"), { role: "assistant", content: long }, user("Capital of France?")];
+  const context_management = [{ type: "compaction", compact_threshold: 100 }];
+
+  test("compacts a prompt beyond its threshold before the answer, and later prompts go on from there", async () => {
+    const { usage: whole } = await respond({ input: conversation, max_output_tokens: 1 });
+    const managed = await respond({ input: conversation, context_management });
+    expect(managed).toMatchObject({ status: "completed", output: [{ type: "compaction" }, { type: "message" }] });
+    expect(managed.usage!.input_tokens).toBeGreaterThan(whole!.input_tokens);
+    const dry = { input: "Hello!", previous_response_id: managed.id, nightshift: { dry_run: true } };
+    const { prompts } = (await respond(dry)) as unknown as { prompts: [{ text: string }] };
+    expect(prompts[0].text).toContain("Capital of France?");
+    expect(prompts[0].text).toContain("Summary of the conversation so far:\n");
+    expect(prompts[0].text).not.toContain("Turn 7.");
+  });
+
+  test("streams the compaction as the first item", async () => {
+    const asked = { ...DEMO, input: conversation, context_management };
+    const raw = await server.post("/v1/responses", { ...asked, stream: true });
+    const { output } = checkResponseStream(eventsOf(await raw.text()))!;
+    expect(output.map(({ type }) => type)).toEqual(["compaction", "message"]);
+    const streamed = await client.responses.stream(asked as object).finalResponse();
+    expect(streamed.output.map(({ type }) => type)).toEqual(["compaction", "message"]);
+  });
+
+  test("compacts a prompt that is too long for the context, and none below its threshold", async () => {
+    const input = [user("Hello!"), { role: "assistant", content: long.repeat(4) }, user("Capital of France?")];
+    const error = await failure(respond({ input }));
+    expect(error).toMatchObject({ status: 400, code: "context_length_exceeded" });
+    const managed = await respond({ input, context_management: [{ type: "compaction" }] });
+    expect(managed).toMatchObject({ status: "completed", output: [{ type: "compaction" }, { type: "message" }] });
+    const short = await respond({ input: "Capital of France?", context_management });
+    expect(short.output.map(({ type }) => type)).toEqual(["message"]);
+  });
+});
+
 test("input_tokens are those that a response reads", async () => {
   const asked = { input: "What is the weather in Oslo?", instructions: "Be brief.", tools: [WEATHER] };
   const { usage } = await respond(asked);
@@ -302,6 +340,7 @@ test("a batch answers responses, and refuses lines that need the store", async (
     ["previous_response_id", { previous_response_id: "resp_1" }],
     ["store", { store: true }],
     ["background", { background: true }],
+    ["context_management", { context_management: [{ type: "compaction" }] }],
   ] as const) {
     const { errors } = await run({ input: "hi", ...fields });
     expect(errors?.data).toMatchObject([{ code: "invalid_request", param: `body.${param}` }]);

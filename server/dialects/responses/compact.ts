@@ -7,7 +7,7 @@ import type { Dialect } from "../../generation/generation-endpoint.ts";
 import type { GenerationRequest } from "../../generation/request.ts";
 import { keptMessages } from "./compaction.ts";
 import { givenItems, NOTHING_STORED, type StoredItems, withIds } from "./given-items.ts";
-import { compactionItem } from "./output/output-items.ts";
+import { compactionItem, summaryText } from "./output/output-items.ts";
 import { responseUsage } from "./output/response-object.ts";
 import type { ResponseState } from "./response-state.ts";
 import type { ResponsesParts } from "./responses.ts";
@@ -34,7 +34,7 @@ export function compactDialect({ limits, seal, state }: ResponsesParts & { state
       },
       whole: ({ id, created }, [choice], { usage }): CompactedResponse => {
         const kept: Item[] = withIds(keptMessages(items), id);
-        const item = compactionItem(id, kept.length, choice!, (text) => seal.seal(text, owner));
+        const item = compactionItem(id, kept.length, seal.seal(summaryText(choice!), owner));
         const output = [...kept, item] as CompactedResponse["output"];
         return { id, object: "response.compaction", created_at: created, output, usage: responseUsage(usage) };
       },

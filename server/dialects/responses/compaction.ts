@@ -7,6 +7,12 @@ export function asksCompaction(input: unknown): boolean {
   return Array.isArray(input) && Object(input.at(-1)).type === "compaction_trigger";
 }
 
+/** True where a compaction of items would leave some out. */
+export function isCompactable(items: readonly AnyItem[]): boolean {
+  const since = items.slice(items.findLastIndex(({ type }) => type === "compaction") + 1);
+  return since.some((item) => item.type !== "message" || item.role === "assistant");
+}
+
 /** Bytes of older messages of the user that stay beside a compaction. */
 const KEPT_BYTES = 8192;
 

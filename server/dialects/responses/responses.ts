@@ -1,15 +1,16 @@
 import { validate } from "../../../openapi/generation/validate.ts";
 import { ignoredNames } from "../../../openapi/ignored-fields.ts";
 import type { RequestLimits } from "../../../openapi/request-limits.ts";
+import type { GivenItem } from "../../../openapi/responses/item.ts";
 import { type ResponsesRequest, responsesRequest } from "../../../openapi/responses/request.ts";
 import { checkStateless } from "../../../openapi/responses/stateless.ts";
 import type { Dialect } from "../../generation/generation-endpoint.ts";
 import type { GenerationRequest } from "../../generation/request.ts";
 import { turnRequest } from "../../generation/turn-request.ts";
 import { unusedSamplerFields } from "../../generation/unused-samplers.ts";
-import { asksCompaction } from "./compaction.ts";
+import { asksCompaction, isCompactable } from "./compaction.ts";
 import { givenItems, NOTHING_STORED, type StoredItems, withIds } from "./given-items.ts";
-import type { OutputForm } from "./output/output-items.ts";
+import { type OutputForm, summaryText } from "./output/output-items.ts";
 import { summaryOf } from "./output/response-object.ts";
 import { ResponseAnswer } from "./response-answer.ts";
 import type { ResponseState } from "./response-state.ts";
@@ -38,7 +39,8 @@ export function responsesDialect({ limits, seal, state }: ResponsesParts): Diale
       ...skippedNames(body),
       ...unusedSamplerFields(samplingBody(body)),
     ];
-    return { ...responseRequest(body, owner, stored ?? NOTHING_STORED, { seal, state }), ignored };
+    const parts = { body, owner, stored: stored ?? NOTHING_STORED, ignored, seal, state };
+    return responseRequest(parts, null);
   };
   return {
     endpoint: "/v1/responses",
@@ -55,24 +57,32 @@ export function responsesDialect({ limits, seal, state }: ResponsesParts): Diale
   };
 }
 
-/** The request of a valid body. */
-function responseRequest(
-  body: ResponsesRequest,
-  owner: string,
-  { before, referenced }: StoredItems,
-  { seal, state }: Pick<ResponsesParts, "seal" | "state">,
-): Omit<GenerationRequest, "ignored"> {
+interface RequestParts extends Pick<ResponsesParts, "seal" | "state"> {
+  body: ResponsesRequest;
+  owner: string;
+  stored: StoredItems;
+  ignored: readonly string[];
+}
+
+/** The request of a valid body; `compaction` is the sealed summary that its prompt was compacted by. */
+function responseRequest(parts: RequestParts, compaction: string | null): GenerationRequest {
+  const { body, owner, seal, state, ignored } = parts;
+  const { before, referenced } = parts.stored;
   const tools = toolSet(body);
   const input = givenItems(body.input, { referenced });
-  const context = { items: [...before, ...input], open: (sealed: string) => seal.open(sealed, owner) };
+  const made: GivenItem[] = compaction === null ? [] : [{ type: "compaction", encrypted_content: compaction }];
+  const context = { items: [...before, ...input, ...made], open: (sealed: string) => seal.open(sealed, owner) };
+  const compacts = asksCompaction(body.input);
+  const mayCompact = !compacts && compaction === null && isCompactable(context.items);
+  const managed = mayCompact ? body.context_management?.[0] : undefined;
   const form: OutputForm = {
     custom: tools.custom,
     summary: summaryOf(body) !== null,
+    compaction,
     seal: wantsSealed(body) ? (text) => seal.seal(text, owner) : null,
   };
   const stored = state !== null && (body.store ?? true);
   const kept = state !== null && (stored || body.conversation != null);
-  const compacts = asksCompaction(body.input);
   const compact = compacts ? (text: string) => seal.seal(text, owner) : null;
   const answer = new ResponseAnswer({ body, tools, form, stored, compact });
   return {
@@ -80,6 +90,14 @@ function responseRequest(
     ...(compacts
       ? summaryRequest(body, context)
       : { ...turnRequest(responseTurn(body, context, tools)), truncate: body.truncation === "auto" }),
+    ...(managed !== undefined && {
+      compaction: {
+        bound: managed.compact_threshold ?? null,
+        summary: summaryRequest(body, context),
+        continued: (summary) => responseRequest(parts, seal.seal(summaryText(summary), owner)),
+      },
+    }),
+    ignored,
     stream: body.stream ?? false,
     dryRun: body.nightshift?.dry_run ?? false,
     chunks: (identity) => answer.events(identity),

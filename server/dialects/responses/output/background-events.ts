@@ -24,7 +24,7 @@ export class BackgroundEvents {
     const { tools } = response;
     this.#begun = { ...response, ...NOT_ENDED };
     const custom = new Set(tools.flatMap(({ type, name }) => (type === "custom" ? [name] : [])));
-    this.#form = { custom, summary: response.reasoning.summary !== null, seal };
+    this.#form = { custom, summary: response.reasoning.summary !== null, compaction: null, seal };
     this.#after = after;
     this.#events = new EventWriter(0, after);
   }

@@ -3,7 +3,7 @@ import type { ResponseObject } from "../../../../openapi/responses/response.ts";
 import type { AnswerEnd } from "../../../generation/output/sink.ts";
 import { EVENT_STREAM, type StreamFormat, type TextDelta } from "../../../generation/output/stream-format.ts";
 import { EventWriter } from "./event-writer.ts";
-import { compactionItem } from "./output-items.ts";
+import { compactionItem, summaryText } from "./output-items.ts";
 import { itemEvents, lastEvent, ResponseEvents } from "./response-events.ts";
 import { endedResponse } from "./response-object.ts";
 
@@ -49,7 +49,7 @@ export class CompactionEvents implements StreamFormat {
   }
 }
 
-const NO_FORM = { custom: new Set<string>(), summary: false, seal: null };
+const NO_FORM = { custom: new Set<string>(), summary: false, compaction: null, seal: null };
 
 /** The response of a whole summary, which is complete also where its bound cut it short. */
 export function compactionResponse(
@@ -58,5 +58,5 @@ export function compactionResponse(
   seal: (text: string) => string,
   end: AnswerEnd,
 ): ResponseObject {
-  return endedResponse(begun, [compactionItem(begun.id, 0, said, seal)], "stop", end);
+  return endedResponse(begun, [compactionItem(begun.id, 0, seal(summaryText(said)))], "stop", end);
 }

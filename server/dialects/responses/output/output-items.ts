@@ -12,6 +12,8 @@ export interface OutputForm {
   custom: ReadonlySet<string>;
   /** True where the reasoning is also the summary. */
   summary: boolean;
+  /** The sealed summary that the output begins with; null for none. */
+  compaction: string | null;
   /** Seals the reasoning; null where no sealed text is wanted. */
   seal: ((text: string) => string) | null;
 }
@@ -63,15 +65,13 @@ export function callItem(
   return { id, type: "function_call", call_id, name, arguments: args, status };
 }
 
-/** The compaction that a summary is; of an answer in reasoning alone, that is the summary. */
-export function compactionItem(
-  responseId: string,
-  place: number,
-  { text, reasoning }: { text: string; reasoning: string },
-  seal: (text: string) => string,
-): Output<"compaction"> {
-  const summary = text.trim() === "" ? reasoning.trim() : text.trim();
-  return { id: itemId("compaction", responseId, place), type: "compaction", encrypted_content: seal(summary) };
+/** The summary that a model wrote, also in its reasoning alone. */
+export function summaryText({ text, reasoning }: { text: string; reasoning: string }): string {
+  return text.trim() === "" ? reasoning.trim() : text.trim();
+}
+
+export function compactionItem(responseId: string, place: number, sealed: string): Output<"compaction"> {
+  return { id: itemId("compaction", responseId, place), type: "compaction", encrypted_content: sealed };
 }
 
 /** The items of a whole answer: reasoning, message, calls. The last item of an answer that was cut short is incomplete. */
@@ -79,8 +79,8 @@ export function outputItems(responseId: string, choice: WholeChoice, form: Outpu
   const { text, reasoning, calls, finish, logprobs } = choice;
   const cut = finish.reason === "length";
   const message = text !== "" || (calls.length === 0 && (!cut || reasoning === ""));
-  const last = (reasoning === "" ? 0 : 1) + (message ? 1 : 0) + calls.length - 1;
-  const items: OutputItem[] = [];
+  const items: OutputItem[] = form.compaction === null ? [] : [compactionItem(responseId, 0, form.compaction)];
+  const last = items.length + (reasoning === "" ? 0 : 1) + (message ? 1 : 0) + calls.length - 1;
   const status = () => (cut && items.length === last ? "incomplete" : "completed");
   const id = (type: OutputItem["type"]) => itemId(type, responseId, items.length);
   if (reasoning !== "") items.push(reasoningItem(id("reasoning"), reasoning, status(), form));

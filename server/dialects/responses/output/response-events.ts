@@ -6,7 +6,7 @@ import type { AnswerEnd } from "../../../generation/output/sink.ts";
 import { EVENT_STREAM, type StreamFormat, type TextDelta } from "../../../generation/output/stream-format.ts";
 import { EventWriter } from "./event-writer.ts";
 import { OpenCall, type OpenItem, OpenMessage, OpenReasoning } from "./open-items.ts";
-import { callItem, itemId, messageItem, type OutputForm, reasoningItem } from "./output-items.ts";
+import { callItem, compactionItem, itemId, messageItem, type OutputForm, reasoningItem } from "./output-items.ts";
 import { endedResponse, failedResponse } from "./response-object.ts";
 
 /** The events of one response. An item ends before the next one begins. */
@@ -31,7 +31,12 @@ export class ResponseEvents implements StreamFormat {
 
   /** The first event after that of the creation. Clients drop output that they have of an earlier one. */
   begin(): string {
-    return this.#events.event("response.in_progress", { response: this.#begun });
+    const begun = this.#events.event("response.in_progress", { response: this.#begun });
+    const { compaction } = this.#form;
+    if (compaction === null) return begun;
+    const item = compactionItem(this.#begun.id, 0, compaction);
+    this.#output.push(item);
+    return begun + itemEvents(this.#events, item, 0);
   }
 
   delta(_choice: number, { text, reasoning, toolCalls = [], logprobs = [] }: TextDelta): string {
@@ -68,7 +73,7 @@ export class ResponseEvents implements StreamFormat {
 
   /** An answer ends with a message or a call, unless a bound cut its reasoning short. */
   #needsMessage(cut: boolean): boolean {
-    if (this.#open === null) return this.#output.length === 0;
+    if (this.#open === null) return this.#output.length === (this.#form.compaction === null ? 0 : 1);
     return this.#open instanceof OpenReasoning && !cut;
   }
 

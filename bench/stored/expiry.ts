@@ -13,9 +13,9 @@ import { get } from "./reads.ts";
 import { fillStored, SILENT, type StoredPlan } from "./stored-fill.ts";
 
 export interface ExpiryResult {
-  /** From the first removed answer to the last. */
+  label: string;
   seconds: number;
-  /** Bucket bound that no turn of the server's event loop exceeded during the removal. */
+  /** Bucket bound that no turn of the server's event loop exceeded. */
   longestTurnMs: number;
   /** The longest of the reads that were sent one after the other, and the longest gap of the concurrent chat streams. */
   longestReadMs: number;
@@ -31,11 +31,13 @@ export interface Step {
 
 const TABLES = ["completions", "responses", "response_items"];
 const POLL_MS = 100;
+/** Well below the half minute between start and first sweep. */
+const QUIET_MS = 10_000;
 /** Rows of one step of the sweeper, as in server/composition/retention-tasks.ts. */
 const LIMIT = 100;
 
-/** Waits for the server's sweeper to remove every answer, beside reads and a chat stream. */
-export async function measureSweep(target: Target, { dataDir }: OwnServer): Promise<ExpiryResult> {
+/** Reads and chat streams beside nothing, then while the server's sweeper removes every answer. */
+export async function measureSweep(target: Target, { dataDir }: OwnServer): Promise<ExpiryResult[]> {
   const db = new Database(join(dataDir, "nightshift.db"), { readonly: true });
   const counts = TABLES.map((table) => db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck());
   const left = () => counts.reduce((sum, count) => sum + count.get()!, 0);
@@ -44,29 +46,40 @@ export async function measureSweep(target: Target, { dataDir }: OwnServer): Prom
     while (!wanted(left())) await wait(POLL_MS);
   };
   const chats = new Chats(target);
-  const result = await chats.during(async () => {
+  const results = await chats.during(async () => {
+    const nothing = await beside(target, chats, "nothing", () => wait(QUIET_MS));
+    if (left() < whole) throw new Error("the sweep began before the measurement: the machine is too slow for it");
     await reached((rows) => rows < whole);
-    const before = await readLoopDelays(target);
-    const began = performance.now();
-    let longestReadMs = 0;
-    const state = { over: false };
-    const reads = async () => {
-      while (!state.over) {
-        const sentAt = performance.now();
-        await get(target, "chat/completions?limit=1");
-        longestReadMs = Math.max(longestReadMs, performance.now() - sentAt);
-      }
-    };
-    const reading = reads();
-    await reached((rows) => rows === 0);
-    const seconds = (performance.now() - began) / 1000;
-    state.over = true;
-    await reading;
-    const longestTurnMs = longestDelayMs(before, await readLoopDelays(target));
-    return { seconds, longestTurnMs, longestReadMs, longestGapMs: await chats.longestGap(began) };
+    return [nothing, await beside(target, chats, "the sweeper", () => reached((rows) => rows === 0))];
   });
   db.close();
-  return result;
+  return results;
+}
+
+async function beside(
+  target: Target,
+  chats: Chats,
+  label: string,
+  work: () => Promise<unknown>,
+): Promise<ExpiryResult> {
+  const before = await readLoopDelays(target);
+  const began = performance.now();
+  const state = { over: false };
+  let longestReadMs = 0;
+  const reads = async () => {
+    while (!state.over) {
+      const sentAt = performance.now();
+      await get(target, "chat/completions?limit=1");
+      longestReadMs = Math.max(longestReadMs, performance.now() - sentAt);
+    }
+  };
+  const reading = reads();
+  await work();
+  const seconds = (performance.now() - began) / 1000;
+  state.over = true;
+  await reading;
+  const longestTurnMs = longestDelayMs(before, await readLoopDelays(target));
+  return { label, seconds, longestTurnMs, longestReadMs, longestGapMs: await chats.longestGap(began) };
 }
 
 /** Times each step of the removal in this process, over a store of its own without other work. */
@@ -104,10 +117,13 @@ async function repeated(step: () => Promise<number>): Promise<Omit<Step, "label"
   }
 }
 
-export const SWEEP_HEAD = ["removal", "seconds", "longest turn ms", "longest read ms", "longest stream gap ms"];
+export const SWEEP_HEAD = ["beside", "seconds", "longest turn ms", "longest read ms", "longest stream gap ms"];
 
-export function sweepRow({ seconds, longestTurnMs, longestReadMs, longestGapMs }: ExpiryResult): string[] {
-  return ["by the sweeper", ...[seconds, longestTurnMs, longestReadMs, longestGapMs].map(figure)];
+export function sweepRows(results: readonly ExpiryResult[]): string[][] {
+  return results.map(({ label, ...times }) => {
+    const { seconds, longestTurnMs, longestReadMs, longestGapMs } = times;
+    return [label, ...[seconds, longestTurnMs, longestReadMs, longestGapMs].map(figure)];
+  });
 }
 
 export const STEPS_HEAD = ["step", "calls", "longest ms"];

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { table } from "../../base/table.ts";
-import { measureSteps, measureSweep, STEPS_HEAD, SWEEP_HEAD, stepRows, sweepRow } from "../../stored/expiry.ts";
+import { measureSteps, measureSweep, STEPS_HEAD, SWEEP_HEAD, stepRows, sweepRows } from "../../stored/expiry.ts";
 import { measureReads, READS_HEAD, type ReadPlan, readRows } from "../../stored/reads.ts";
 import { fillStored } from "../../stored/stored-fill.ts";
 import { machineFacts, machineLine } from "../../target/machine.ts";
@@ -42,7 +42,7 @@ export function storedCommand(args: string[]): Command {
       await writeReport(plan.json, { kind: "stored", machine, plan, reads, sweep, steps });
       const tables = [
         table(READS_HEAD, readRows(reads)),
-        table(SWEEP_HEAD, [sweepRow(sweep)]),
+        table(SWEEP_HEAD, sweepRows(sweep)),
         table(STEPS_HEAD, stepRows(steps)),
       ];
       process.stdout.write(`${tables.join("\n\n")}\n${machineLine(machine)}\n`);

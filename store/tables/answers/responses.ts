@@ -83,18 +83,44 @@ export function responses(db: Database) {
   };
 }
 
-function reads(db: Database) {
-  // The items are found by an index alone, and their texts are read for the page only. CROSS keeps the planner from visiting
-  // the items of all chains in their order.
-  const chained = (order: "ASC" | "DESC") =>
-    db.prepare<{ seq: number; after: number; withOutput: 0 | 1 }, ItemRow>(
-      `${CHAIN} SELECT i.seq, i.id, i.item FROM
-         (SELECT x.seq FROM chain CROSS JOIN response_items x ON x.response = chain.seq
-          WHERE x.seq ${order === "ASC" ? ">" : "<"} @after AND (@withOutput = 1 OR x.output = 0 OR x.response <> @seq)
-          ORDER BY x.seq ${order}) AS place
-       JOIN response_items i ON i.seq = place.seq ORDER BY place.seq ${order}`,
+interface ChainRead {
+  /** The last response of the chain. */
+  seq: number;
+  /** The item after which the read begins. */
+  after: number;
+  order: "asc" | "desc";
+  /** False leaves out the output of the last response. */
+  withOutput: boolean;
+}
+
+/**
+ * The items of a chain in their order. All items of a response are older than those of the responses that continue it: they are
+ * read response by response, and no further than the page goes.
+ */
+function chainItems(db: Database): (read: ChainRead) => Generator<ItemRow> {
+  const links = db.prepare<{ seq: number }, number>(`${CHAIN} SELECT seq FROM chain`).pluck();
+  const responseOf = db
+    .prepare<{ after: number }, number>("SELECT response FROM response_items WHERE seq = @after")
+    .pluck();
+  const own = (order: "ASC" | "DESC") =>
+    db.prepare<{ response: number; after: number; withOutput: 0 | 1 }, ItemRow>(
+      `SELECT seq, id, item FROM response_items
+       WHERE response = @response AND seq ${order === "ASC" ? ">" : "<"} @after AND (@withOutput = 1 OR output = 0)
+       ORDER BY seq ${order}`,
     );
-  const chains = { asc: chained("ASC"), desc: chained("DESC") };
+  const lists = { asc: own("ASC"), desc: own("DESC") };
+  return function* ({ seq, after, order, withOutput }) {
+    const responses = links.all({ seq });
+    if (order === "asc") responses.reverse();
+    const from = responses.indexOf(responseOf.get({ after }) ?? -1);
+    for (const response of responses.slice(Math.max(0, from))) {
+      yield* lists[order].iterate({ response, after, withOutput: withOutput || response !== seq ? 1 : 0 });
+    }
+  };
+}
+
+function reads(db: Database) {
+  const chain = chainItems(db);
   const place = db.prepare<{ seq: number; owner: string; id: string }, { seq: number }>(
     `${CHAIN} SELECT i.seq FROM response_items i
      WHERE i.owner = @owner AND i.id = @id AND i.response IN (SELECT seq FROM chain) ORDER BY i.seq DESC LIMIT 1`,
@@ -117,10 +143,8 @@ function reads(db: Database) {
 
   return {
     /** Items of the chain that ends with this response, as much as one read may return; `after` is an item's `seq`. */
-    chain(args: { seq: number; after: number; order: "asc" | "desc"; withOutput: boolean; limit: number }) {
-      const { seq, after, order, limit } = args;
-      const rows = chains[order].iterate({ seq, after, withOutput: args.withOutput ? 1 : 0 });
-      return boundedRead(rows, ({ item }) => item.length, limit);
+    chain(args: ChainRead & { limit: number }) {
+      return boundedRead(chain(args), ({ item }) => item.length, args.limit);
     },
     /** The position of an item in a chain; null where it is not in it. */
     place: (args: { seq: number; owner: string; id: string }): number | null => place.get(args)?.seq ?? null,

@@ -39,8 +39,8 @@ export async function openFileParts(
     { name: "uploads", run: (now) => uploads.expire(now) },
     { name: "settled uploads", run: (now) => uploads.forget(now) },
     { name: "idempotency keys", run: (now) => store.batches.forgetKeys({ before: now - KEY_SECONDS, limit: KEYS }) },
-    ...removedAnswerTasks(store),
     ...retentionTasks(options, store, files),
+    ...removedAnswerTasks(store),
   ]);
   return { files, uploads, time, sweeper };
 }

@@ -11,9 +11,6 @@ export interface Expiry {
   limit: number;
 }
 
-/** Rows of items that are removed with each response. */
-const ITEMS = 4;
-
 /** Removes rows past their retention period. The ledger's sums by hour and day stay. */
 export function retention(db: Database) {
   const removeFile = fileRemoval(db);
@@ -64,12 +61,12 @@ export function retention(db: Database) {
         return gone;
       },
       /**
-       * Responses by creation time, with those of their items that no later response continues. Items beyond a few rows for
-       * each response are left to `responses.collect`.
+       * Marks responses by creation time as removed, and removes as many rows of those that no later response continues. Other
+       * rows are left to `responses.collect`.
        */
       removeResponses(args: Expiry): number {
         const removed = responses.run(args).changes;
-        collect(null, args.limit * ITEMS);
+        collect(null, args.limit);
         return removed;
       },
       /** Stored chat completions by creation time. */

@@ -118,7 +118,8 @@ export const POOLINGS = ["mean", "cls", "last", "rank"] as const;
 export type Pooling = (typeof POOLINGS)[number];
 
 export interface EmbeddingFacts {
-  pooling: Pooling;
+  /** Null for a model of an upstream, which may embed or rank. */
+  pooling: Pooling | null;
   /** Numbers in a vector; null where that is not known. */
   width: number | null;
   /** The longest input in tokens. */

@@ -62,7 +62,7 @@ export class UpstreamEngine implements Engine, WorkHome {
 
   get facts(): ModelFacts | null {
     if (this.#context === null) return null;
-    const { config, gate } = this.access;
+    const { gate } = this.access;
     const upstream = this.#upstream;
     return {
       model: this.model,
@@ -77,7 +77,7 @@ export class UpstreamEngine implements Engine, WorkHome {
       generates: true,
       infill: false,
       // The upstream knows which of its models embed.
-      embedding: { pooling: "mean", width: null, context: this.#context },
+      embedding: { pooling: null, width: null, context: this.#context },
       fingerprint: this.#fingerprint,
       local: null,
       upstream,

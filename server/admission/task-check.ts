@@ -24,7 +24,9 @@ function whyNot({ generates, embedding }: Pick<ModelFacts, "generates" | "embedd
       if (embedding !== null) return null;
       return "has no memory left for embeddings: lower --context or --sequences, or raise --memory.";
     case "rank":
-      return ranks ? null : "does not rank documents; it takes a model with a pooling of type rank.";
+      return ranks || embedding?.pooling === null
+        ? null
+        : "does not rank documents; it takes a model with a pooling of type rank.";
   }
 }
 

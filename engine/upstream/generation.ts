@@ -77,6 +77,7 @@ export class Generation implements Ticket {
     const { path, body } = upstreamRequest(this.#submission, upstreamModel, access.dialect);
     const { firstEvent, onlineSilence, batchSilence } = access.config.timeouts;
     const sentAt = access.clock.now();
+    const { alone } = replica;
     const reader = new AnswerReader({
       kind: prompt.kind === "chat" ? "chat" : "text",
       choices: n,
@@ -99,7 +100,7 @@ export class Generation implements Ticket {
           break;
         }
         const outputs = readable(() => reader.read(event.data));
-        if (outputs.length > 0 && !this.#content && isOnline(tier)) replica.ttft.add(access.clock.now() - sentAt);
+        if (outputs.length > 0 && !this.#content && isOnline(tier)) replica.begun(access.clock.now() - sentAt, alone);
         for (const output of outputs) this.#pass(output);
       }
     }

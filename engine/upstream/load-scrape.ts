@@ -27,7 +27,8 @@ export class LoadScrape {
     await this.#read(models, signal);
     this.#busy = false;
     const { load, limit, online, ttft } = this.#replica;
-    const { sloTtftMs: objectiveMs } = this.#access.config;
+    const { sloTtftMs } = this.#access.config;
+    const objectiveMs = sloTtftMs === "auto" ? this.#replica.objectiveMs : sloTtftMs;
     limit.report({ waiting: load.waiting, online, onlineTtftMs: ttft.quantile(0.95), objectiveMs });
   }
 

@@ -89,8 +89,10 @@ export class UpstreamEngine implements Engine, WorkHome {
   }
 
   get objectives(): Objectives {
-    const { sloTtftMs, sloItlMs } = this.access.config;
-    return { ttftMs: sloTtftMs, itlMs: sloItlMs };
+    const { config, replicas } = this.access;
+    const ttftMs =
+      config.sloTtftMs === "auto" ? Math.max(...replicas.map(({ objectiveMs }) => objectiveMs)) : config.sloTtftMs;
+    return { ttftMs, itlMs: config.sloItlMs };
   }
 
   get retryAfterSeconds(): number {

@@ -4,8 +4,7 @@ import { OptionsError } from "../../platform/options-error.ts";
 import type { UpstreamSetting } from "../options/kinds/upstream-kind.ts";
 import type { Options } from "../options/table.ts";
 
-/** Objectives of online work at upstreams where auto would derive them from measured steps, which they do not report. */
-const AUTO_TTFT_MS = 2000;
+/** The objective between two tokens where auto would derive it from measured steps, which upstreams do not report. */
 const AUTO_ITL_MS = 200;
 const MOST_KEY_BYTES = 16_384;
 
@@ -15,7 +14,7 @@ export function upstreamConfigs(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<UpstreamConfig[]> {
   const objectives = {
-    sloTtftMs: sloTtftMs === "auto" ? AUTO_TTFT_MS : sloTtftMs,
+    sloTtftMs,
     sloItlMs: sloItlMs === "auto" ? AUTO_ITL_MS : sloItlMs,
   };
   return Promise.all(

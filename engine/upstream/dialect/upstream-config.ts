@@ -35,8 +35,8 @@ export interface UpstreamConfig {
   context: number | null;
   /** True: clients get the texts of its errors about their requests. */
   trusted: boolean;
-  /** The objectives of online work in milliseconds. */
-  sloTtftMs: number;
+  /** The objectives of online work in milliseconds; auto takes what the online requests of each replica show by themselves. */
+  sloTtftMs: number | "auto";
   sloItlMs: number;
   timeouts: UpstreamTimeouts;
 }

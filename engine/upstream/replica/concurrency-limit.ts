@@ -12,6 +12,10 @@ const FIRST_ROUND_TRIP_MS = 1000;
 const QUEUED_SHARE = 0.25;
 /** Reports in a row that show a queue: one alone may have met a request that arrived within the step. */
 const CROWDED_REPORTS = 3;
+/** Milliseconds after late online requests in which the limit does not grow: they show up only when the next ones come. */
+const LATE_HOLD_MS = 10_000;
+/** Share of the objective up to which the limit grows while online requests come. */
+const NEAR_OBJECTIVE = 0.8;
 /** Milliseconds after which a report is stale. A replica that reported before and is silent gets no more than it has. */
 const STALE_MS = 5000;
 
@@ -44,7 +48,8 @@ export interface Place {
  * | as many clean answers as the limit, which was reached, and nothing waits | + 1 |
  * | the replica refuses as busy | × 0.5, and no request for as long as it asks |
  * | requests wait at it while online ones are there, or more than a quarter of the limit without | × 0.5 |
- * | the p95 of online TTFT is over its objective | × 0.5 |
+ * | the p95 of online TTFT is over its objective | × 0.5, and no growth for 10 s |
+ * | it is over 0.8 of it | no growth |
  *
  * A queue counts from the third report in a row on. One decrease per round trip, the median time of a request: until then the
  * replica works on what it had. A decrease starts from what is in flight, so that a limit which was never reached protects
@@ -64,6 +69,8 @@ export class ConcurrencyLimit {
   #waiting = 0;
   /** Reports in a row that showed a queue. */
   #crowded = 0;
+  /** Time from which the limit may grow again after late online requests. */
+  #heldUntil = Number.NEGATIVE_INFINITY;
   /** Time of the latest report with a number of waiting requests; null before the first. */
   #reported: number | null = null;
 
@@ -124,7 +131,11 @@ export class ConcurrencyLimit {
     const queued = waiting ?? 0;
     const crowded = online > 0 ? queued > 0 : queued > this.#limit * QUEUED_SHARE;
     this.#crowded = crowded ? this.#crowded + 1 : 0;
-    const late = online > 0 && onlineTtftMs !== null && onlineTtftMs > objectiveMs;
+    const ttft = onlineTtftMs ?? 0;
+    const late = ttft > objectiveMs;
+    const now = this.#clock.now();
+    if (late) this.#heldUntil = now + LATE_HOLD_MS;
+    else if (ttft > objectiveMs * NEAR_OBJECTIVE) this.#heldUntil = Math.max(this.#heldUntil, now + STALE_MS);
     if (this.#crowded >= CROWDED_REPORTS || late) this.#decrease();
   }
 
@@ -134,7 +145,8 @@ export class ConcurrencyLimit {
     const reached = this.#peak >= this.#limit;
     this.#clean = 0;
     this.#peak = this.#inFlight - 1;
-    if (reached && this.#waiting === 0 && !this.stale) this.#limit = Math.min(MOST_LIMIT, this.#limit + 1);
+    const held = this.#clock.now() < this.#heldUntil;
+    if (reached && !held && this.#waiting === 0 && !this.stale) this.#limit = Math.min(MOST_LIMIT, this.#limit + 1);
   }
 
   #refused(retryAfterMs: number | null): void {

@@ -15,6 +15,11 @@ export class RecentTimes {
     this.#maxAgeMs = maxAgeMs;
   }
 
+  /** The number of kept durations, old ones included. */
+  get count(): number {
+    return this.#times.length;
+  }
+
   add(ms: number): void {
     this.#times = [...this.#times, { ms, at: this.#clock.now() }].slice(-KEPT);
   }

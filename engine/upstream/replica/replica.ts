@@ -6,7 +6,13 @@ import type { ReportedLoad } from "./load-metrics.ts";
 import { RecentTimes } from "./recent-times.ts";
 
 /** Milliseconds after which a time to the first token says nothing of the present. */
-const TTFT_AGE_MS = 60_000;
+const TTFT_AGE_MS = 15_000;
+/** Requests without flex and batch beside them, from which on their times make an objective. */
+const ALONE_REQUESTS = 8;
+/** The objective is their 95th percentile and a quarter more, within bounds in milliseconds. */
+const ALLOWANCE = 1.25;
+const LEAST_OBJECTIVE_MS = 50;
+const MOST_OBJECTIVE_MS = 2000;
 const UNKNOWN_LOAD: ReportedLoad = { running: null, waiting: null, kvUsed: null, generatedTokens: null };
 
 /** One address of an upstream, with its health and the work that this server has there. */
@@ -27,14 +33,34 @@ export class Replica {
   online = 0;
   /** Called when a request has left it. */
   onLeave: () => void = () => {};
-  /** Times to the first token of online requests. */
+  /** Times to the first token of recent online requests; and of those that began without flex or batch beside them. */
   readonly ttft: RecentTimes;
+  readonly aloneTtft: RecentTimes;
 
   constructor(url: string, clock: Pick<Clock, "now">) {
     this.url = url;
     this.breaker = new Breaker(clock);
     this.limit = new ConcurrencyLimit(clock);
     this.ttft = new RecentTimes(clock, TTFT_AGE_MS);
+    this.aloneTtft = new RecentTimes(clock);
+  }
+
+  /** True while no request of flex or batch is in flight at it. */
+  get alone(): boolean {
+    return this.limit.inFlight === 0;
+  }
+
+  /** The objective for the time to first token that its online requests show by themselves, in milliseconds. */
+  get objectiveMs(): number {
+    const usual = this.aloneTtft.count < ALONE_REQUESTS ? null : this.aloneTtft.quantile(0.95);
+    if (usual === null) return MOST_OBJECTIVE_MS;
+    return Math.min(MOST_OBJECTIVE_MS, Math.max(LEAST_OBJECTIVE_MS, usual * ALLOWANCE));
+  }
+
+  /** An online request has its first content. @param alone as it was when the request was sent */
+  begun(ttftMs: number, alone: boolean): void {
+    this.ttft.add(ttftMs);
+    if (alone) this.aloneTtft.add(ttftMs);
   }
 
   /** Milliseconds in its queue: that of the recent requests, while it reports one. */

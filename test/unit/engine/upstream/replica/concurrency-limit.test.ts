@@ -39,6 +39,27 @@ describe("ConcurrencyLimit", () => {
     expect(limit.limit).toBe(10);
   });
 
+  it("does not grow for 10 s after online requests were late, nor for 5 s while they nearly are", () => {
+    const { clock, limit, window, reports } = setUp();
+    const grows = () => {
+      const before = limit.limit;
+      window(0);
+      return limit.limit > before;
+    };
+    reports(1, { online: 1, onlineTtftMs: 501 });
+    expect(grows()).toBe(false);
+    clock.ms += 9000;
+    limit.report({ ...REPORT, online: 1, onlineTtftMs: 100 });
+    expect(grows()).toBe(true);
+    limit.report({ ...REPORT, online: 1, onlineTtftMs: 401 });
+    expect(grows()).toBe(false);
+    clock.ms += 4999;
+    limit.report(REPORT);
+    expect(grows()).toBe(false);
+    clock.ms += 1;
+    expect(grows()).toBe(true);
+  });
+
   it("holds where the limit was not reached", () => {
     const { limit } = setUp();
     for (let i = 0; i < 100; i++) {

@@ -1,4 +1,5 @@
 import { request } from "undici";
+import type { UpstreamKind } from "./dialect/upstream-config.ts";
 import { METRIC_KINDS, type MetricKind, readLoad } from "./replica/load-metrics.ts";
 import type { Replica } from "./replica/replica.ts";
 import type { UpstreamAccess } from "./upstream-access.ts";
@@ -34,7 +35,7 @@ export class LoadScrape {
 
   async #read(models: readonly string[], signal: AbortSignal): Promise<void> {
     const { clock, dispatcher, headers, kind } = this.#access;
-    const metrics = METRIC_KINDS.find((known) => known === kind) ?? familyOf(kind);
+    const metrics = metricsOf(kind);
     if (metrics === null || !this.#replica.healthy || clock.now() < this.#absentUntil) return;
     try {
       const answer = await request(`${this.#replica.url.replace(/\/v1$/, "")}/metrics`, {
@@ -43,7 +44,8 @@ export class LoadScrape {
         signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
       if (answer.statusCode !== 200) {
-        answer.body.destroy();
+        // A body that is destroyed unread is an uncaught error.
+        await answer.body.dump();
         this.#absentUntil = clock.now() + ABSENT_MS;
         return;
       }
@@ -61,7 +63,8 @@ export class LoadScrape {
   }
 }
 
-/** The engine whose metrics another kind passes on. */
-function familyOf(kind: string): MetricKind | null {
-  return kind === "ray" || kind === "kserve" ? "vllm" : null;
+/** The engine whose metrics a replica of the kind has; null where they are not known. */
+export function metricsOf(kind: UpstreamKind): MetricKind | null {
+  if (kind === "ray" || kind === "kserve") return "vllm";
+  return METRIC_KINDS.find((known) => known === kind) ?? null;
 }

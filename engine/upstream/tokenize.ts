@@ -93,7 +93,8 @@ async function post(access: UpstreamAccess, path: string, body: object, signal: 
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     if (answer.statusCode === 200) return await readJson(answer.body, MOST_BYTES);
-    answer.body.destroy();
+    // A body that is destroyed unread is an uncaught error.
+    await answer.body.dump();
   } catch {
     if (signal.aborted) throw signal.reason;
   }

@@ -22,7 +22,7 @@ const TIMEOUT_MS = 10_000;
 type Fetching = { dispatcher?: Dispatcher };
 
 /** The models that a replica serves: the check of its health too, since it costs nothing. Throws AttemptFailure. */
-export async function listModels(
+async function listModels(
   url: string,
   headers: Readonly<Record<string, string>>,
   { dispatcher }: Fetching,
@@ -41,8 +41,21 @@ export async function listModels(
   });
 }
 
+/** The same, with the contexts of a llama-server, whose list does not have them. */
+export async function replicaModels(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  fetching: Fetching,
+  signal: AbortSignal,
+): Promise<ListedModel[]> {
+  const models = await listModels(url, headers, fetching, signal);
+  const unknown = models.some(({ kind, context }) => kind === "llama-server" && context === null);
+  const slots = unknown ? await slotContext(url, headers, fetching, signal) : null;
+  return models.map((model) => ({ ...model, context: model.context ?? slots }));
+}
+
 /** Tokens of one request at a llama-server, of whose slots its list says nothing; null where it does not answer. */
-export async function slotContext(
+async function slotContext(
   url: string,
   headers: Readonly<Record<string, string>>,
   { dispatcher }: Fetching,

@@ -1,6 +1,6 @@
 import { AttemptFailure } from "./attempt.ts";
 import type { UpstreamConfig } from "./dialect/upstream-config.ts";
-import { type ListedModel, listModels, slotContext } from "./discovery.ts";
+import { type ListedModel, replicaModels } from "./discovery.ts";
 import { LoadScrape } from "./load-scrape.ts";
 import type { Replica } from "./replica/replica.ts";
 import { UpstreamAccess, type UpstreamDeps } from "./upstream-access.ts";
@@ -91,7 +91,7 @@ export class Upstream {
     clearTimeout(this.#timers.get(replica));
     const { signal } = this.#abort;
     try {
-      const models = await this.#models(replica);
+      const models = await replicaModels(replica.url, this.access.headers, this.access, signal);
       if (signal.aborted) return;
       if (models[0] !== undefined) this.access.found(models[0].kind);
       this.#listed.set(replica, models);
@@ -108,14 +108,6 @@ export class Upstream {
     const timer = setTimeout(() => void this.#look(replica), replica.healthy ? LIST_MS : RETRY_MS);
     timer.unref();
     this.#timers.set(replica, timer);
-  }
-
-  async #models({ url }: Replica): Promise<ListedModel[]> {
-    const { headers } = this.access;
-    const models = await listModels(url, headers, this.access, this.#abort.signal);
-    const unknown = models.some(({ kind, context }) => kind === "llama-server" && context === null);
-    const slots = unknown ? await slotContext(url, headers, this.access, this.#abort.signal) : null;
-    return models.map((model) => ({ ...model, context: model.context ?? slots }));
   }
 
   #lost(replica: Replica, error: unknown): void {

@@ -73,7 +73,7 @@ export function modelsProgram(deps: ModelsCommandDeps): Command {
       const { folder, options } = await read(flags, deps);
       const model = [await sourceOf(wanted, folder)];
       const { logger, flush } = await openLog({ level: options.logLevel, format: options.logFormat });
-      const { models, ok } = await examine({ ...options, model }, logger);
+      const { models, ok } = await examine({ ...options, model, upstream: [] }, logger);
       if (flags.json) print(JSON.stringify(models[0], null, 2));
       else for (const line of modelText(models[0]!, readMachine())) print(line);
       await flush();

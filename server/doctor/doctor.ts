@@ -2,6 +2,7 @@ import { startLocalEngine } from "../../engine/client/local-engine.ts";
 import { measureModel } from "../../engine/client/measurement.ts";
 import type { EngineConfig } from "../../engine/protocol/config.ts";
 import { RESTART_POLICY } from "../../engine/restart-policy.ts";
+import type { UpstreamConfig } from "../../engine/upstream/dialect/upstream-config.ts";
 import { version } from "../../platform/installation.ts";
 import type { Log } from "../../platform/log.ts";
 import { startProgress } from "../models/download-progress.ts";
@@ -10,13 +11,16 @@ import { modelsFolder } from "../models/source/models-folder.ts";
 import { type ResolvedModel, resolveModels } from "../models/source/resolve.ts";
 import { readTemplateFiles } from "../models/source/template-files.ts";
 import { localModels } from "../models/start-models.ts";
+import { upstreamConfigs } from "../models/upstream-models.ts";
 import type { Options } from "../options/table.ts";
 import { readMachine } from "./machine.ts";
-import { type DoctorReport, type ModelResult, makeReport } from "./report.ts";
+import { type DoctorReport, type ModelResult, makeReport, type UpstreamResult } from "./report.ts";
+import { upstreamAdvice } from "./upstream-advice.ts";
+import { checkUpstream } from "./upstream-check.ts";
 
 /**
  * Reads the facts of the machine, then loads and closes each model as `serve` would, one at a time so that each has all free
- * memory. Throws OptionsError for a missing or invalid model file, and for models that do not fit into memory together.
+ * memory, and asks each upstream for its models and load. Throws OptionsError for a missing or invalid model file, and for models that do not fit into memory together.
  */
 export async function examine(options: Options, log: Log): Promise<DoctorReport> {
   const machine = readMachine();
@@ -38,7 +42,13 @@ export async function examine(options: Options, log: Log): Promise<DoctorReport>
   await shares.enter(models);
   const results: ModelResult[] = [];
   for (const model of models) results.push(await tryModel(model, shares.config(model), log));
-  return makeReport(version(), machine, results);
+  const upstreams = await upstreamConfigs(options, process.env);
+  return makeReport(version(), machine, results, await Promise.all(upstreams.map(tryUpstream)));
+}
+
+async function tryUpstream(config: UpstreamConfig): Promise<UpstreamResult> {
+  const check = await checkUpstream(config);
+  return { ...check, notes: upstreamAdvice(check, config) };
 }
 
 async function tryModel(resolved: ResolvedModel, config: EngineConfig, log: Log): Promise<ModelResult> {

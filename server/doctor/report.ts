@@ -1,30 +1,42 @@
 import type { LoadedFacts, LocalFacts, ModelFacts } from "../../engine/protocol/config.ts";
 import { type Advice, advise } from "./advice.ts";
 import type { Machine } from "./machine.ts";
+import type { UpstreamCheck } from "./upstream-check.ts";
 
 export type ModelResult =
   | { model: string; ok: true; facts: LoadedFacts; loadMs: number; warnings: string[] }
   | { model: string; ok: false; reason: string };
+
+/** An upstream with the notes on what to change. */
+export type UpstreamResult = UpstreamCheck & { notes: string[] };
 
 export interface DoctorReport {
   ok: boolean;
   version: string;
   machine: Machine;
   models: (ModelResult & { advice: Advice | null })[];
+  upstreams: UpstreamResult[];
 }
 
-export function makeReport(version: string, machine: Machine, results: readonly ModelResult[]): DoctorReport {
+export function makeReport(
+  version: string,
+  machine: Machine,
+  results: readonly ModelResult[],
+  upstreams: UpstreamResult[] = [],
+): DoctorReport {
   const models = results.map((result) => ({ ...result, advice: result.ok ? advise(result.facts, machine) : null }));
-  return { ok: models.every((model) => model.ok), version, machine, models };
+  const answering = upstreams.every(({ replicas }) => replicas.every(({ failure }) => failure === null));
+  return { ok: answering && models.every((model) => model.ok), version, machine, models, upstreams };
 }
 
 const WHAT_TO_DO = `A check failed: see above. Frequent solutions:
   - damaged or truncated file: download or copy the model again
   - model newer than this llama.cpp: set --llama-dir to a newer build with the same interface
-  - too little memory: lower --context or --sequences, or set --cache-type-k q8_0 --cache-type-v q8_0`;
+  - too little memory: lower --context or --sequences, or set --cache-type-k q8_0 --cache-type-v q8_0
+  - replica of an upstream: see its notes`;
 
 /** The report as text. */
-export function reportText({ ok, version, machine, models }: DoctorReport): string {
+export function reportText({ ok, version, machine, models, upstreams }: DoctorReport): string {
   const lines = [`Nightshift ${version}`, ""];
   lines.push(
     ...table("Machine", [
@@ -43,12 +55,36 @@ export function reportText({ ok, version, machine, models }: DoctorReport): stri
           Object.entries(model.advice.settings).map(([k, v]) => [k, String(v)]),
         ),
       );
-      for (const note of model.advice.notes) lines.push(`  - ${note}`);
-      if (model.advice.notes.length > 0) lines.push("");
+      lines.push(...noteLines(model.advice.notes));
     }
   }
+  for (const upstream of upstreams) lines.push(...upstreamLines(upstream));
   lines.push(ok ? "All checks passed." : WHAT_TO_DO);
   return `${lines.join("\n")}\n`;
+}
+
+function noteLines(notes: readonly string[]): string[] {
+  return notes.length === 0 ? [] : [...notes.map((note) => `  - ${note}`), ""];
+}
+
+function upstreamLines({ name, kind, replicas, notes }: UpstreamResult): string[] {
+  const [listed] = replicas.flatMap(({ models }) => (models === null ? [] : [models]));
+  const models = listed ?? [];
+  return [
+    ...table(`Upstream ${name}`, [
+      ["kind", kind ?? "not known"],
+      ...models.map(({ id, context }): [string, string] => {
+        return ["model", `${id}${context === null ? "" : `; context ${count(context)} tokens`}`];
+      }),
+      ...replicas.map((replica): [string, string] => ["replica", `${replica.url}: ${replicaText(replica)}`]),
+    ]),
+    ...noteLines(notes),
+  ];
+}
+
+function replicaText({ failure, metrics }: UpstreamCheck["replicas"][number]): string {
+  if (failure !== null) return "failed";
+  return `answers${metrics === true ? ", its load can be read" : ""}`;
 }
 
 /** The lines on a model and its memory, or on why it cannot be loaded. */

@@ -9,7 +9,7 @@ import { aborted, Ended, EventWriter } from "./event-writer.ts";
 import { answerOf } from "./fake-answer.ts";
 import { writeAnswer, writeJson } from "./generation.ts";
 import { type Misbehaviour, usagesOf } from "./misbehaviour.ts";
-import { refusalOf } from "./refusal.ts";
+import { keyRefusal, refusalOf } from "./refusal.ts";
 import type { SeenRequest } from "./seen-request.ts";
 import { embeddingsBody, rerankBody, textOf, tokenizeBody } from "./side-answers.ts";
 import { Slots } from "./slots.ts";
@@ -112,7 +112,7 @@ export class FakeUpstream {
     this.requests.push(seen);
     try {
       seen.body = await readBody(request);
-      if (request.method === "GET") this.#get(pathname, response);
+      if (request.method === "GET") this.#get(seen, response);
       else await this.#post(seen, response, abort.signal);
     } catch (error) {
       const expected = error instanceof Ended || abort.signal.aborted || request.destroyed;
@@ -120,12 +120,15 @@ export class FakeUpstream {
     }
   }
 
-  #get(path: string, response: ServerResponse): void {
-    const { metrics } = this.#dialect;
+  #get(seen: SeenRequest, response: ServerResponse): void {
+    const { path } = seen;
+    const { metrics, error } = this.#dialect;
+    const refusal = keyRefusal(seen, error, this.#options.apiKey);
     const facts = { id: this.model, context: this.#options.context ?? DEFAULT_CONTEXT };
     const slots = this.#options.slots ?? 4;
     const info = this.#dialect.info(facts, slots);
-    if (path === this.#dialect.health)
+    if (refusal !== null) send(response, ...refusal);
+    else if (path === this.#dialect.health)
       send(response, this.healthy ? 200 : 503, this.healthy ? {} : this.#error(503, "Loading model"));
     else if (path === "/v1/models") send(response, 200, { object: "list", data: [this.#dialect.model(facts)] });
     else if (metrics !== null && path === metrics.path && this.#options.metrics !== false) {

@@ -11,9 +11,8 @@ export function refusalOf(
   { unknownFields, anyModel, error, tooLong }: Dialect,
   { kind, apiKey, priority, context = DEFAULT_CONTEXT }: UpstreamOptions,
 ): [number, unknown] | null {
-  if (apiKey !== undefined && path.startsWith("/v1/") && headers.authorization !== `Bearer ${apiKey}`) {
-    return [401, error(401, "Incorrect API key provided.", "invalid_api_key")];
-  }
+  const keyless = keyRefusal({ path, headers }, error, apiKey);
+  if (keyless !== null) return keyless;
   if (typeof body !== "object" || body === null) return [400, error(400, "The body is no JSON object.", null)];
   if (asked.model !== "" && asked.model !== model && !anyModel) {
     return [404, error(404, `The model \`${asked.model}\` does not exist.`, "model_not_found")];
@@ -25,4 +24,14 @@ export function refusalOf(
   }
   if (asked.promptTokens < context) return null;
   return [400, error(400, tooLong(asked.promptTokens, context), "context_length_exceeded")];
+}
+
+/** Of a request below `/v1` without the key. */
+export function keyRefusal(
+  { path, headers }: Pick<SeenRequest, "path" | "headers">,
+  error: Dialect["error"],
+  apiKey: string | undefined,
+): [number, unknown] | null {
+  const wrong = apiKey !== undefined && path.startsWith("/v1/") && headers.authorization !== `Bearer ${apiKey}`;
+  return wrong ? [401, error(401, "Incorrect API key provided.", "invalid_api_key")] : null;
 }

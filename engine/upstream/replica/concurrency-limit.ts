@@ -3,6 +3,10 @@ import { RecentTimes } from "./recent-times.ts";
 
 /** Requests of flex and batch in flight at one replica. */
 const FIRST_LIMIT = 8;
+/** The same beside online requests. */
+const FIRST_BESIDE = 2;
+/** Milliseconds after the last online request in which the next one is expected. */
+const BESIDE_MS = 30_000;
 const LEAST_LIMIT = 1;
 export const MOST_LIMIT = 512;
 const DECREASE = 0.5;
@@ -53,7 +57,10 @@ export interface Place {
  *
  * A queue counts from the third report in a row on. One decrease per round trip, the median time of a request: until then the
  * replica works on what it had. A decrease starts from what is in flight, so that a limit which was never reached protects
- * too; with nothing in flight, others are to blame. The limit is 1 to 512, and 8 at first.
+ * too; with nothing in flight, others are to blame.
+ *
+ * There are two limits, and each keeps its value while the other holds: one without online requests, 8 at first, and one from
+ * an online request on until half a minute after the last, 2 at first. Both are 1 to 512.
  */
 export class ConcurrencyLimit {
   readonly #clock: Pick<Clock, "now">;
@@ -71,17 +78,23 @@ export class ConcurrencyLimit {
   #crowded = 0;
   /** Time from which the limit may grow again after late online requests. */
   #heldUntil = Number.NEGATIVE_INFINITY;
+  /** The limit that does not hold now. */
+  #other: number;
+  /** Time of the last online request; null while the limit without them holds. */
+  #onlineAt: number | null = null;
   /** Time of the latest report with a number of waiting requests; null before the first. */
   #reported: number | null = null;
 
-  /** @param initial the limit that was remembered of this replica */
-  constructor(clock: Pick<Clock, "now">, initial = FIRST_LIMIT) {
+  /** @param first the limits without and beside online requests */
+  constructor(clock: Pick<Clock, "now">, first = { alone: FIRST_LIMIT, beside: FIRST_BESIDE }) {
     this.#clock = clock;
     this.#roundTrips = new RecentTimes(clock);
-    this.#limit = Math.min(MOST_LIMIT, Math.max(LEAST_LIMIT, Math.floor(initial)));
+    this.#limit = first.alone;
+    this.#other = first.beside;
   }
 
   get limit(): number {
+    if (this.#onlineAt !== null && this.#clock.now() - this.#onlineAt >= BESIDE_MS) this.#change(null);
     return this.#limit;
   }
 
@@ -101,7 +114,14 @@ export class ConcurrencyLimit {
 
   /** True when `enter` would let a request in. */
   get free(): boolean {
-    return this.pausedMs === 0 && this.#inFlight < this.#limit;
+    return this.pausedMs === 0 && this.#inFlight < this.limit;
+  }
+
+  /** An online request is at the replica. */
+  online(): void {
+    const now = this.#clock.now();
+    if (this.#onlineAt === null) this.#change(now);
+    else this.#onlineAt = now;
   }
 
   /** Null while as many are in flight as may be. */
@@ -128,8 +148,9 @@ export class ConcurrencyLimit {
       this.#waiting = waiting;
       this.#reported = this.#clock.now();
     }
+    if (online > 0) this.online();
     const queued = waiting ?? 0;
-    const crowded = online > 0 ? queued > 0 : queued > this.#limit * QUEUED_SHARE;
+    const crowded = online > 0 ? queued > 0 : queued > this.limit * QUEUED_SHARE;
     this.#crowded = crowded ? this.#crowded + 1 : 0;
     const ttft = onlineTtftMs ?? 0;
     const late = ttft > objectiveMs;
@@ -139,9 +160,17 @@ export class ConcurrencyLimit {
     if (this.#crowded >= CROWDED_REPORTS || late) this.#decrease();
   }
 
+  /** The other limit holds from now on. */
+  #change(onlineAt: number | null): void {
+    this.#onlineAt = onlineAt;
+    [this.#limit, this.#other] = [this.#other, this.#limit];
+    this.#clean = 0;
+    this.#peak = 0;
+  }
+
   #answered(ms: number): void {
     this.#roundTrips.add(ms);
-    if (++this.#clean < this.#limit) return;
+    if (++this.#clean < this.limit) return;
     const reached = this.#peak >= this.#limit;
     this.#clean = 0;
     this.#peak = this.#inFlight - 1;

@@ -77,6 +77,7 @@ export class Replica {
   enter(tier: Tier, tokens: number, last: boolean): Visit | null {
     if (!this.admits(tier, last)) return null;
     const online = isOnline(tier);
+    if (online) this.limit.online();
     const place = online ? null : this.limit.enter();
     const passage = this.breaker.enter(last);
     return passage === null ? null : new Visit(this, { passage, place, online, tokens });

@@ -40,7 +40,10 @@ export class Simulation {
 
   constructor(model: ReplicaModel, initial?: number) {
     this.#model = model;
-    this.limit = new ConcurrencyLimit(this.#clock, initial);
+    this.limit = new ConcurrencyLimit(
+      this.#clock,
+      initial === undefined ? undefined : { alone: initial, beside: initial },
+    );
   }
 
   /** @param online requests that are kept in flight beside the batch */

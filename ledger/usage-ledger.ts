@@ -69,12 +69,14 @@ function isRowsFault(error: unknown): boolean {
  */
 export class UsageLedger {
   readonly #deps: UsageLedgerDeps;
+  readonly #sinks: LedgerSink[];
   #waiting: Waiting[] = [];
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<boolean> | null = null;
 
   constructor(deps: UsageLedgerDeps) {
     this.#deps = deps;
+    this.#sinks = [...deps.sinks];
   }
 
   /**
@@ -92,6 +94,11 @@ export class UsageLedger {
     this.#writeIn(FLUSH_MS);
   }
 
+  /** Reports rows to this sink too, from now on. */
+  tell(sink: LedgerSink): void {
+    this.#sinks.push(sink);
+  }
+
   /** Creates the row of a batch line, to commit with its result; call `committed` after the commit. */
   lineRow(use: Omit<Use, "tier">, line: { batchId: string; number: number }): LedgerRow {
     return this.#row({ ...use, tier: "batch" }, line);
@@ -104,7 +111,7 @@ export class UsageLedger {
 
   /** Reports a durable row of a batch line to the sinks. */
   committed(row: LedgerRow): void {
-    for (const sink of this.#deps.sinks) sink.charged(row);
+    for (const sink of this.#sinks) sink.charged(row);
   }
 
   /** Writes all queued rows, at shutdown. Rows that the store still rejects are logged as lost. */

@@ -55,8 +55,7 @@ export class LoadScrape {
         text += decoder.decode(chunk, { stream: true });
         if (text.length > MOST_BYTES) break;
       }
-      this.#replica.load = readLoad(metrics, text, models);
-      this.#replica.loadAt = clock.now();
+      this.#replica.reported(readLoad(metrics, text, models), clock.now());
     } catch {
       // Its list of models says whether it is there; the limit stops growing meanwhile.
     }

@@ -83,7 +83,7 @@ export async function startModelParts(composition: Composition, accounting: Acco
       ? await parts.start(folderPart(new FolderModels({ ...folderDeps, created })))
       : null;
   if (folder !== null) models.searchBy(folder);
-  const upstreams = await startUpstreams(composition, models);
+  const upstreams = await startUpstreams(composition, accounting, models);
   for (const sentence of unservedNames(current, models.expected)) log.warn({}, sentence);
   const closeEngines = () => closeAll(engines);
   return { models, residency, loads, utilization, servedFiles, folder, upstreams, fetched, closeEngines };

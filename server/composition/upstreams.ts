@@ -5,6 +5,7 @@ import { OptionsError } from "../../platform/options-error.ts";
 import { UpstreamMetrics } from "../metrics/upstream-metrics.ts";
 import type { ModelSet } from "../models/model-set.ts";
 import { upstreamConfigs } from "../models/upstream-models.ts";
+import type { AccountingParts } from "./accounting.ts";
 import type { Composition } from "./composition.ts";
 
 /** Throws OptionsError for a configured name that another model has. */
@@ -24,6 +25,7 @@ function checkNames(configs: readonly UpstreamConfig[], taken: (name: string) =>
  */
 export async function startUpstreams(
   { options, env, clock, random, randomId, log, registry, parts }: Composition,
+  { ledger }: Pick<AccountingParts, "ledger">,
   models: ModelSet,
 ): Promise<readonly Upstream[]> {
   const configs = await upstreamConfigs(options.current, env);
@@ -40,7 +42,8 @@ export async function startUpstreams(
           models.add({ id: engine.model, engine, created: epochSeconds(clock), upstream: config.name }),
       }),
   );
-  metrics.watch(upstreams.map(({ access }) => access));
+  metrics.watch(upstreams);
+  ledger.tell(metrics);
   return parts.start({
     name: "upstreams",
     // In their order, so that models of one name get the same names at each start.

@@ -1,15 +1,22 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { AnswerClass } from "../../engine/upstream/answer/answer-class.ts";
+import { type AnswerClass, CONSEQUENCES } from "../../engine/upstream/answer/answer-class.ts";
 import type { Replica } from "../../engine/upstream/replica/replica.ts";
+import type { Upstream } from "../../engine/upstream/upstream.ts";
 import type { UpstreamAccess, UpstreamObserver } from "../../engine/upstream/upstream-access.ts";
+import type { LedgerSink } from "../../ledger/usage-ledger.ts";
+import type { LedgerRow } from "../../store/tables/ledger.ts";
 
 const PREFIX = "nightshift_upstream";
+const CLASSES = Object.keys(CONSEQUENCES) as AnswerClass[];
 
 /** Series of upstreams, by their configured names; gauges add up the replicas unless their help says otherwise. */
-export class UpstreamMetrics implements UpstreamObserver {
+export class UpstreamMetrics implements UpstreamObserver, LedgerSink {
   readonly #requests: Counter<"upstream" | "status">;
   readonly #retries: Counter<"upstream" | "reason">;
   readonly #estimated: Counter<"upstream">;
+  readonly #charged: Counter<"upstream">;
+  /** Names of upstreams by those of their models. */
+  #upstreamOf: (model: string) => string | undefined = () => undefined;
   readonly #registry: Registry;
 
   constructor(registry: Registry) {
@@ -33,6 +40,12 @@ export class UpstreamMetrics implements UpstreamObserver {
       labelNames: ["upstream"],
       registers,
     });
+    this.#charged = new Counter({
+      name: `${PREFIX}_charged_tokens_total`,
+      help: "Output tokens of its models that the ledger has",
+      labelNames: ["upstream"],
+      registers,
+    });
   }
 
   ended(upstream: string, status: "ok" | "cancelled" | AnswerClass): void {
@@ -47,8 +60,18 @@ export class UpstreamMetrics implements UpstreamObserver {
     this.#estimated.inc({ upstream });
   }
 
-  /** Adds gauges, read when the metrics are scraped. */
-  watch(upstreams: readonly UpstreamAccess[]): void {
+  charged({ model, outputTokens }: Pick<LedgerRow, "model" | "outputTokens">): void {
+    const upstream = this.#upstreamOf(model);
+    if (upstream !== undefined) this.#charged.inc({ upstream }, outputTokens);
+  }
+
+  /** Adds the series of these, with gauges that are read when the metrics are scraped. */
+  watch(all: readonly Upstream[]): void {
+    this.#upstreamOf = (name) => {
+      return all.find(({ engines }) => engines.some(({ model }) => model === name))?.access.config.name;
+    };
+    const upstreams = all.map(({ access }) => access);
+    for (const { config } of upstreams) this.#begin(config.name);
     const gauge = (name: string, help: string, read: (access: UpstreamAccess) => number | null) =>
       new Gauge({
         name: `${PREFIX}_${name}`,
@@ -72,6 +95,7 @@ export class UpstreamMetrics implements UpstreamObserver {
         return values.length === 0 ? null : join(values);
       };
     const total = (values: number[]) => values.reduce((all, one) => all + one, 0);
+    gauge("replicas", "Configured replicas", ({ replicas }) => replicas.length);
     gauge(
       "up",
       "Replicas that list their models",
@@ -106,11 +130,31 @@ export class UpstreamMetrics implements UpstreamObserver {
         (values) => Math.max(...values),
       ),
     );
+    new Counter({
+      name: `${PREFIX}_generated_tokens_total`,
+      help: "Tokens that its replicas report to have generated, for anyone; absent where one of them does not report it",
+      labelNames: ["upstream"],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const { config, replicas } of upstreams) {
+          const tokens = replicas.map(({ generatedTokens }) => generatedTokens).filter((count) => count !== null);
+          if (tokens.length === replicas.length) this.inc({ upstream: config.name }, total(tokens));
+        }
+      },
+    });
     gauge("scrape_age_seconds", "Age of the oldest report of load", (access) =>
       known(
         ({ loadAt }) => (loadAt === null ? null : (access.clock.now() - loadAt) / 1000),
         (ages) => Math.max(...ages),
       )(access),
     );
+  }
+  /** Counters begin with 0, so that a first increase is seen. */
+  #begin(upstream: string): void {
+    for (const status of ["ok", "cancelled", ...CLASSES]) this.#requests.inc({ upstream, status }, 0);
+    for (const reason of CLASSES) this.#retries.inc({ upstream, reason }, 0);
+    this.#estimated.inc({ upstream }, 0);
+    this.#charged.inc({ upstream }, 0);
   }
 }

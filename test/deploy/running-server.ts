@@ -2,21 +2,29 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { complete, stream } from "../api/ask.ts";
-import { TestServer } from "../api/server.ts";
+import { DEMO_MODEL, TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
 import { chatLine, jsonl, submit } from "../batch/batch-rig.ts";
+import { FakeUpstream } from "../upstream/fake-upstream.ts";
 import { Served } from "./served.ts";
 
 /** Series that exist only while a batch is in progress and its rate is known. */
 const FLEETING = ["eta_seconds", "deadline_slack_seconds", "nearest_deadline_seconds", "oldest_age_seconds"];
 
-/** The metrics of a real server after traffic of every kind, on a machine whose nvidia-smi shows a GPU. */
+/** What is served once a replica of the upstream has told its load. */
+const REPORTED = ["scrape_age_seconds", "generated_tokens_total"];
+
+/**
+ * The metrics of a real server with an upstream, after traffic of every kind, on a machine whose nvidia-smi shows a GPU.
+ */
 export async function servedAfterTraffic(): Promise<Served> {
   const tools = mkdtempSync(join(tmpdir(), "nightshift-tools-"));
   writeFileSync(join(tools, "nvidia-smi"), '#!/bin/sh\necho "37, 1024, 81920"\n');
   chmodSync(join(tools, "nvidia-smi"), 0o755);
   const price = ["--machine-usd-per-hour", "2", "--machine-spot-usd-per-hour", "0.7"];
-  const server = new TestServer(["--threads", "1", "--sequences", "8", ...price], {
+  const upstream = await FakeUpstream.start({ kind: "vllm", model: "far" });
+  const models = ["--model", `demo=${DEMO_MODEL}`, "--upstream", `gpu=${upstream.baseUrl}`];
+  const server = new TestServer(["--threads", "1", "--sequences", "8", ...price, ...models], {
     PATH: `${tools}${delimiter}${process.env.PATH ?? ""}`,
   });
   try {
@@ -24,6 +32,7 @@ export async function servedAfterTraffic(): Promise<Served> {
     return await afterTraffic(server);
   } finally {
     await server.stop();
+    await upstream.stop();
     rmSync(tools, { recursive: true });
   }
 }
@@ -36,17 +45,21 @@ async function afterTraffic(server: TestServer): Promise<Served> {
   await client.completions.create({ model: "demo", prompt: "One, two,", max_tokens: 4 });
   await client.embeddings.create({ model: "demo", input: ["a", "b"] });
   await complete(client, "Hello!", { model: "none" }).catch(() => {});
+  await complete(client, "Hello!", { model: "far" });
   const lines = Array.from({ length: 500 }, (_, i) =>
     chatLine(`l${i}`, `Count from ${i} to 900.`, { max_tokens: 500 }),
   );
   const batch = await submit(client, jsonl(lines));
   const served = new Served();
   const scrape = async () => served.add(await (await fetch(`${server.origin}/metrics`)).text());
-  await until("the batch's ETA and the GPU to be served", async () => {
+  const late = [
+    ...FLEETING.map((name) => `nightshift_batch_${name}`),
+    ...REPORTED.map((name) => `nightshift_upstream_${name}`),
+    "nightshift_gpu_utilization_ratio",
+  ];
+  await until("the batch's ETA, the upstream's load and the GPU to be served", async () => {
     await scrape();
-    return [...FLEETING.map((name) => `nightshift_batch_${name}`), "nightshift_gpu_utilization_ratio"].every((name) =>
-      served.has(name),
-    );
+    return late.every((name) => served.has(name));
   });
   await client.batches.cancel(batch.id);
   await scrape();

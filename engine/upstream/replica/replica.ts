@@ -27,6 +27,8 @@ export class Replica {
   load: ReportedLoad = UNKNOWN_LOAD;
   /** Time of the last report of its load; null before the first. */
   loadAt: number | null = null;
+  /** Tokens that it has generated since its first report, for anyone; null where it does not tell. */
+  generatedTokens: number | null = null;
   /** Requests and estimated tokens in flight at it. */
   requests = 0;
   tokens = 0;
@@ -43,6 +45,19 @@ export class Replica {
     this.limit = new ConcurrencyLimit(clock);
     this.ttft = new RecentTimes(clock, TTFT_AGE_MS);
     this.aloneTtft = new RecentTimes(clock);
+  }
+
+  /** It tells its load. */
+  reported(load: ReportedLoad, now: number): void {
+    const { generatedTokens: before } = this.load;
+    const { generatedTokens: tokens } = load;
+    if (tokens !== null) {
+      // A counter that has fallen began anew with the engine.
+      const since = before === null ? 0 : tokens < before ? tokens : tokens - before;
+      this.generatedTokens = (this.generatedTokens ?? 0) + since;
+    }
+    this.load = load;
+    this.loadAt = now;
   }
 
   /** True while no request of flex or batch is in flight at it. */

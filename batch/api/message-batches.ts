@@ -1,3 +1,4 @@
+import { type FileHandle, open } from "node:fs/promises";
 import type { FileStore } from "../../files/file-store.ts";
 import type { Caller } from "../../ledger/key.ts";
 import {
@@ -96,7 +97,10 @@ export class MessageBatches {
     for (const file of filesOf(batch)) await this.#deps.files.remove(owner, file).catch(unlessGone);
   }
 
-  /** Throws 404, also for results that are gone, or 400 for a batch that has not ended. */
+  /**
+   * Throws 404, also for results that are gone, or 400 for a batch that has not ended. The files are open until the results
+   * are read, or their reader leaves.
+   */
   async results(owner: string, id: string): Promise<AsyncGenerator<MessageBatchResult>> {
     const { files } = this.#deps;
     const batch = await this.#batch(owner, id);
@@ -104,8 +108,8 @@ export class MessageBatches {
       throw invalidRequest("invalid_value", null, "The results are not available yet: the batch has not ended.");
     }
     for (const file of filesOf(batch)) await files.get(owner, file);
-    const paths = resultFiles(batch).map((file) => files.pathOf(file));
-    return messageResults(batch, paths, files.pathOf(batch.input_file_id));
+    const opened = await this.#opened(owner, filesOf(batch));
+    return messageResults(batch, { input: opened.pop()!, results: opened });
   }
 
   async *#lines(requests: MessageBatchRequest["requests"], model: string): AsyncGenerator<Uint8Array> {
@@ -168,9 +172,24 @@ export class MessageBatches {
 
   /** Of a batch that was cancelled or has expired, with `rest` requests that did not succeed. */
   async #unrun(owner: string, { status, error_file_id }: Batch, rest: number) {
-    const file = error_file_id === null ? null : await this.#deps.files.get(owner, error_file_id).catch(unlessGone);
-    if (file !== null) return countUnrun(this.#deps.files.pathOf(file.id));
+    const opened = error_file_id === null ? null : await this.#opened(owner, [error_file_id]).catch(unlessGone);
+    if (opened !== null) return countUnrun(opened[0]!);
     return status === "cancelled" ? { canceled: rest, expired: 0 } : { canceled: 0, expired: rest };
+  }
+
+  /** Opens all files before the first is read, so that a removal meanwhile takes none away. Throws 404 for one that is gone. */
+  async #opened(owner: string, ids: readonly string[]): Promise<FileHandle[]> {
+    const { files } = this.#deps;
+    const opened: FileHandle[] = [];
+    try {
+      for (const id of ids) opened.push(await open(files.pathOf(id)));
+      return opened;
+    } catch (error) {
+      for (const file of opened) await file.close();
+      // Removed after its row was read.
+      for (const id of ids) await files.get(owner, id);
+      throw error;
+    }
   }
 }
 

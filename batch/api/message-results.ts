@@ -1,4 +1,4 @@
-import { createReadStream } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { MessageBatchResult } from "../../openapi/anthropic/batches.ts";
 import { anthropicErrorBody } from "../../openapi/anthropic/error.ts";
@@ -14,34 +14,44 @@ type Line = { custom_id: string } & Partial<ResultLine & { response: { request_i
 /**
  * The results of a batch that has ended.
  *
- * @param paths of its result files; none for a batch that ended before any request ran
- * @param input the path of its input file, whose requests then all have one result
+ * @param results its result files; none for a batch that ended before any request ran
+ * @param input its input file, whose requests then all have one result
  */
 export async function* messageResults(
   batch: Pick<Batch, "status" | "errors">,
-  paths: readonly string[],
-  input: string,
+  { results, input }: { results: readonly FileHandle[]; input: FileHandle },
 ): AsyncGenerator<MessageBatchResult> {
-  for (const path of paths) {
-    for await (const line of linesOf(path)) yield { custom_id: line.custom_id, result: resultOf(line) };
+  try {
+    for (const file of results) {
+      for await (const line of linesOf(file)) yield { custom_id: line.custom_id, result: resultOf(line) };
+    }
+    if (results.length > 0) return;
+    for await (const line of linesOf(input)) yield { custom_id: line.custom_id, result: unrunResult(batch) };
+  } finally {
+    for (const file of [...results, input]) await file.close();
   }
-  if (paths.length > 0) return;
-  for await (const line of linesOf(input)) yield { custom_id: line.custom_id, result: unrunResult(batch) };
 }
 
 /** The numbers of requests that were cancelled, and that expired, by the file of the requests that did not succeed. */
-export async function countUnrun(path: string): Promise<{ canceled: number; expired: number }> {
+export async function countUnrun(file: FileHandle): Promise<{ canceled: number; expired: number }> {
   const counts = { canceled: 0, expired: 0 };
-  for await (const { error } of linesOf(path)) {
+  for await (const { error } of linesOf(file)) {
     if (error?.code === "batch_cancelled") counts.canceled++;
     else if (error?.code === "batch_expired") counts.expired++;
   }
   return counts;
 }
 
-async function* linesOf(path: string): AsyncGenerator<Line> {
-  const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
-  for await (const text of lines) if (text !== "") yield JSON.parse(text) as Line;
+/** The lines of a file, which is closed behind them. */
+async function* linesOf(file: FileHandle): AsyncGenerator<Line> {
+  const input = file.createReadStream();
+  try {
+    const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+    for await (const text of lines) if (text !== "") yield JSON.parse(text) as Line;
+  } finally {
+    // A reader that leaves ends only the loop: the stream would keep the file open.
+    input.destroy();
+  }
 }
 
 function resultOf({ response, error }: Line): Result {

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { MessageBatches } from "../../../../batch/api/message-batches.ts";
 import type { MessageBatchResult } from "../../../../openapi/anthropic/batches.ts";
 import type { Batch } from "../../../../openapi/resources/batches.ts";
@@ -107,6 +107,39 @@ describe("a message batch that is canceled", () => {
     await reaches(id, "cancelled");
     expect((await messages.get(OWNER, id)).request_counts).toMatchObject({ processing: 0, canceled: 3 });
     expect(await results(id)).toEqual({ a: "canceled", b: "canceled", c: "canceled" });
+  });
+});
+
+describe("the removal of a message batch", () => {
+  async function cancelled() {
+    stopTime();
+    const { rig, messages, create, reaches, completes } = await opened(1, { graceMs: 2000 });
+    const { id } = await create();
+    await completes(id, 1);
+    await messages.cancel(OWNER, id);
+    await reaches(id, "cancelled");
+    return { rig, messages, id };
+  }
+
+  it("takes no result from a reader that has begun", async () => {
+    const { messages, id } = await cancelled();
+    const results = await messages.results(OWNER, id);
+    const read = [(await results.next()).value];
+    await messages.remove(OWNER, id);
+    for await (const result of results) read.push(result);
+    expect(read.map(({ result }) => result.type).sort()).toEqual(["canceled", "canceled", "succeeded"]);
+  });
+
+  it("while its results are opened is 404", async () => {
+    const { rig, messages, id } = await cancelled();
+    const get = rig.files.get.bind(rig.files);
+    const removedAfter = async (owner: string, file: string) => {
+      const row = await get(owner, file);
+      if (row.purpose === "batch_output") await rig.files.remove(owner, file);
+      return row;
+    };
+    vi.spyOn(rig.files, "get").mockImplementation(removedAfter);
+    await expect(messages.results(OWNER, id)).rejects.toMatchObject({ status: 404 });
   });
 });
 

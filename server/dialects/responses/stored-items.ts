@@ -13,7 +13,7 @@ const reference = z.object({
     .union([z.string(), z.object({ id: z.string() })])
     .nullish()
     .catch(null),
-  input: z.unknown(),
+  input: z.unknown().optional(),
 });
 
 /**

@@ -102,6 +102,13 @@ test.each([["conv_1"], [{ id: "conv_1" }]])("a conversation as %j goes before th
   expect(state.kept).toMatchObject([{ response: { store: false, conversation: { id: "conv_1" } } }]);
 });
 
+test.each([[{ previous_response_id: "resp_0" }], [{ conversation: "conv_1" }]])(
+  "a body without input continues %j",
+  async (continued) => {
+    expect(messages(await read(continued))).toEqual(["user: Capital of Italy?", "assistant: Rome"]);
+  },
+);
+
 test("references are stored items, also without a type, and keep their ids", async () => {
   const state = new FakeState();
   const input = [{ role: "user", content: "a" }, { type: "item_reference", id: "msg_9" }, { id: "msg_8" }];

@@ -15,6 +15,11 @@ export class RequestRouter {
     this.#metrics = metrics;
   }
 
+  /** True for a route of which the caller may use a model. */
+  reaches(name: string, caller: Caller): boolean {
+    return this.#router.reaches(name, caller);
+  }
+
   /** Null for a request that names a model. */
   route(request: Pick<InferenceRequest, "model" | "tier" | "traits">, caller: Caller): Routing | null {
     const { model, tier } = request;

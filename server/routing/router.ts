@@ -50,6 +50,11 @@ export class Router {
     return name !== null && this.#byName.has(name);
   }
 
+  /** True for a route of which the caller may use a model. */
+  reaches(name: string, caller: Caller): boolean {
+    return this.#byName.get(name)?.models.some((model) => mayUseModel(caller, model)) ?? false;
+  }
+
   /** Null for a name that is no route's, and where the key may use none of its models. */
   route(
     name: string | null,

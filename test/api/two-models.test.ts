@@ -64,6 +64,23 @@ test("a route's requests go to the model of the first rule that holds, and say s
   expect(metrics.sum("nightshift_routed_requests_total", { model: "night", status: "rule 1" })).toBe(1);
 });
 
+test("a route serves Ollama's API by the same rules, also by its name with a tag", async () => {
+  const tools = [{ type: "function", function: { name: "look_up" } }];
+  const ask = async (model: string, extra: object) => {
+    const body = { model, stream: false, options: { num_predict: 4 }, ...extra };
+    const messages = [{ role: "user", content: "Hello!" }];
+    const response = await fetch(`${server.origin}/api/chat`, {
+      method: "POST",
+      body: JSON.stringify({ ...body, messages }),
+    });
+    expect(await response.json()).toMatchObject({ model, done: true });
+    return response.headers.get("x-nightshift-route");
+  };
+  expect(await ask("tooled", {})).toBe("tooled=day;%20first");
+  expect(await ask("tooled:latest", { tools })).toBe("tooled=night;%20rule%201");
+  expect(await ask("day", {})).toBeNull();
+});
+
 test("the death of one engine leaves the other serving; only /ready?strict turns 503", async () => {
   const { pid } = server.logged("Engine process started").find(({ model }) => model === "day")!;
   loads.hold();

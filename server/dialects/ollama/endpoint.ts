@@ -1,15 +1,17 @@
 import { sendJson } from "../../http/respond.ts";
 import type { InferenceEndpoint, InferenceRequest } from "../../inference/endpoint.ts";
 import type { Exchange } from "../../inference/exchange.ts";
+import type { RequestRouter } from "../../inference/request-router.ts";
 import type { ModelSet } from "../../models/model-set.ts";
 import type { Residency } from "../../models/residency.ts";
 import { TokenRun } from "../../tokenize/token-run.ts";
 import { type LoadRequest, readLoad } from "./load.ts";
-import { namedModel } from "./model-name.ts";
+import { namedModel, routedName } from "./model-name.ts";
 
 export interface OllamaEndpointDeps {
   models: ModelSet;
   residency: Pick<Residency, "unload">;
+  router: Pick<RequestRouter, "reaches">;
 }
 
 export interface OllamaEndpointParts {
@@ -48,8 +50,7 @@ export class OllamaEndpoint implements InferenceEndpoint {
   async parse(body: unknown, exchange: Exchange): Promise<InferenceRequest> {
     const load = readLoad(body, this.#parts.prompt);
     const request = load === null ? await this.#parts.prompted.parse(body, exchange) : this.#loading(load);
-    const { id } = await namedModel(this.#deps.models, request.model ?? "", exchange.caller);
-    return { ...request, model: id };
+    return { ...request, model: await routedName(this.#deps, request.model ?? "", exchange.caller) };
   }
 
   #loading(load: LoadRequest): InferenceRequest {

@@ -1,6 +1,7 @@
 import type { Caller } from "../../../ledger/key.ts";
 import { ApiError } from "../../../openapi/api-error.ts";
 import { findModel } from "../../admission/model-lookup.ts";
+import type { RequestRouter } from "../../inference/request-router.ts";
 import type { ModelSet, ServedModel } from "../../models/model-set.ts";
 
 const TAG = ":latest";
@@ -15,11 +16,26 @@ export function taggedName(id: string): string {
  * may not use.
  */
 export async function namedModel(models: ModelSet, name: string, caller: Caller): Promise<ServedModel> {
+  return allowed(models, await knownName(models, name), name, caller);
+}
+
+/** The own name or the alias that a client means, with or without its tag; an unknown name is returned as it is. */
+async function knownName(models: ModelSet, name: string): Promise<string> {
   for (const spelling of [name, otherSpelling(name)]) {
     await models.search(spelling);
-    if (models.knows(spelling)) return allowed(models, spelling, name, caller);
+    if (models.knows(spelling)) return spelling;
   }
-  return allowed(models, name, name, caller);
+  return name;
+}
+
+/** The name by which a request is routed: that of a route, else the own name of the model. Throws as `namedModel`. */
+export async function routedName(
+  { models, router }: { models: ModelSet; router: Pick<RequestRouter, "reaches"> },
+  name: string,
+  caller: Caller,
+): Promise<string> {
+  const known = await knownName(models, name);
+  return router.reaches(known, caller) ? known : allowed(models, known, name, caller).id;
 }
 
 function otherSpelling(name: string): string {

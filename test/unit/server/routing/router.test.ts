@@ -26,6 +26,7 @@ function rig(settings: Partial<Settings>, states: Record<string, Partial<RouteMo
     },
     route: (traits: Partial<RequestTraits> = {}, tier: OnlineTier = "default", caller: Caller = CALLER) =>
       router.route("chat", { ...NO_TRAITS, ...traits }, { tier, caller }),
+    reaches: (caller: Caller, name = "chat") => router.reaches(name, caller),
   };
 }
 
@@ -118,10 +119,17 @@ test("with overflow the other models follow in their order", () => {
 
 test("a key reaches only the models that it may use", () => {
   const key = { models: ["big"] } as unknown as NonNullable<Caller["key"]>;
-  const { route } = rig({ rules: [{ when: {}, model: "small" }], overflow: true });
+  const { reaches, route } = rig({ rules: [{ when: {}, model: "small" }], overflow: true });
   expect(route({}, "default", { owner: "acme", key })).toMatchObject({ models: ["big"], reason: "first" });
   const none = { models: ["other"] } as unknown as NonNullable<Caller["key"]>;
   expect(route({}, "default", { owner: "acme", key: none })).toBeNull();
+  expect(
+    [
+      { owner: "acme", key },
+      { owner: "acme", key: none },
+    ].map((caller) => reaches(caller)),
+  ).toEqual([true, false]);
+  expect(reaches(CALLER, "small")).toBe(false);
 });
 
 test("a routing has each allowed model once at most, and never another", () => {

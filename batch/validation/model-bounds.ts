@@ -20,7 +20,7 @@ export interface ModelBounds {
   infill: boolean;
   /** Of its embeddings; null for a model that makes none. */
   embedding: { width: number | null; context: number } | null;
-  /** What its upstream does not take; null for a model of this server. */
+  /** The parts of requests that its upstream does not take; null for a model of this server. */
   upstream: UpstreamFacts | null;
 }
 

@@ -23,7 +23,7 @@ export interface UpstreamPlan {
   seed: number;
 }
 
-/** What runs beside the online requests. */
+/** The work beside the online requests. */
 export const BESIDE = ["nothing", "batch", "ungated client"] as const;
 export type Beside = (typeof BESIDE)[number];
 

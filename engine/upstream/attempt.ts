@@ -73,7 +73,7 @@ export async function* attemptEvents(attempt: Attempt): AsyncGenerator<readonly 
         timer = setTimeout(() => silence.abort(), done ? REST_MS : timeouts.silence);
       }
       const failed = events.find((event) => !event.done && isErrorEvent(event.data));
-      // What came before the error in the same list is dropped with it.
+      // Events before the error in the same list are dropped with it.
       if (failed?.done === false) throw new AttemptFailure({ kind: "event", event: failed.data, header });
       yield events;
     }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What is known of an answer and has no field in OpenAI's API. */
+/** Facts of an answer that have no field in OpenAI's API. */
 export const answerMark = z
   .object({ upstream: z.string().describe("The name of the upstream that computed the answer.") })
   .optional()

@@ -11,10 +11,10 @@ interface Checked {
   conversation?: unknown;
 }
 
-/** A tool that the model is told of. */
+/** A tool in the prompt. */
 export type OwnTool = Exclude<ResponseTool, { type: "hosted" }>;
 
-/** The tools of a request that the model is told of: those of the field, and those that its items add. */
+/** The tools of a request in the prompt: those of the field, and those that its items add. */
 export function toolsOf({ tools, input }: Pick<Checked, "tools" | "input">): OwnTool[] {
   return allTools({ tools, input }).filter((tool) => tool.type !== "hosted");
 }

@@ -7,7 +7,7 @@ import type { ReplicaCheck, UpstreamCheck } from "./upstream-check.ts";
 
 type Setting = Pick<UpstreamConfig, "kind" | "models" | "apiKey" | "context">;
 
-/** What turns the metrics of an engine on, where they are off by default. */
+/** The option that turns the metrics of an engine on, where they are off by default. */
 const METRICS_FLAG: Partial<Record<UpstreamKind, string>> = {
   "llama-server": "start it with --metrics",
   sglang: "start it with --enable-metrics",

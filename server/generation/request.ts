@@ -41,7 +41,7 @@ export interface GenerationRequest {
   keep?(answer: CompleteAnswer): Promise<void>;
 }
 
-/** What takes the place of earlier messages in a prompt that has more tokens than its bound. */
+/** The text in place of earlier messages in a prompt that has more tokens than its bound. */
 export interface Compaction {
   /** Tokens; null for a part of the context. */
   bound: number | null;

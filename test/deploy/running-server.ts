@@ -11,7 +11,7 @@ import { Served } from "./served.ts";
 /** Series that exist only while a batch is in progress and its rate is known. */
 const FLEETING = ["eta_seconds", "deadline_slack_seconds", "nearest_deadline_seconds", "oldest_age_seconds"];
 
-/** What is served once a replica of the upstream has told its load. */
+/** The metrics, once a replica of the upstream has reported its load. */
 const REPORTED = ["scrape_age_seconds", "generated_tokens_total"];
 
 /**

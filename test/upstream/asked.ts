@@ -1,4 +1,4 @@
-/** What a fake upstream takes from a request's body; the rest of the body is recorded and ignored. */
+/** The fields that a fake upstream reads of a request's body; the rest of the body is recorded and ignored. */
 export interface Asked {
   model: string;
   chat: boolean;

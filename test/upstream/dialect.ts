@@ -2,7 +2,7 @@
 export const UPSTREAM_KINDS = ["vllm", "sglang", "llama-server", "tgi", "trtllm", "hosted", "nightshift"] as const;
 export type UpstreamKind = (typeof UPSTREAM_KINDS)[number];
 
-/** What metrics show. */
+/** The figures of its metrics. */
 export interface FakeLoad {
   running: number;
   waiting: number;
@@ -99,7 +99,7 @@ export const counted = (tokens: number[], _: string[], context: number) => ({
   tokens,
 });
 
-/** What most engines do. */
+/** The usual behaviour. */
 export const BASE: Omit<Dialect, "model"> = {
   health: "/health",
   info: () => ({}),

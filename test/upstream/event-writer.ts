@@ -7,7 +7,7 @@ import type { Misbehaviour } from "./misbehaviour.ts";
 /** Thrown when a misbehaviour has ended the response. */
 export class Ended extends Error {}
 
-/** Writes the bytes of a response, and breaks it where it is told to. */
+/** Writes the bytes of a response, and breaks it at a given place. */
 export class EventWriter {
   readonly #response: ServerResponse;
   readonly #wrong: Misbehaviour | null;

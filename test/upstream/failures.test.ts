@@ -88,7 +88,7 @@ describe("an upstream's failure", () => {
     expect(error).toMatchObject({ status: 503, code: "server_is_overloaded" });
   });
 
-  test("is told in the upstream's words where that is trusted with them", async () => {
+  test("has the upstream's words where the upstream is trusted", async () => {
     served.fake("trusted").script = () => say(400);
     const error = await failure(complete(client, "a", { model: "trusted" }));
     expect(error.message).toContain(WORDS);

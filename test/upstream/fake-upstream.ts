@@ -32,7 +32,7 @@ export class FakeUpstream {
   /** Requests by POST in flight, and the most that were at once. */
   inFlight = 0;
   maxInFlight = 0;
-  /** What the metrics say of the KV cache, and tokens generated since the start. */
+  /** The figures of the KV cache, and tokens generated since the start. */
   kvUsed = 0;
   generatedTokens = 0;
   readonly #options: UpstreamOptions;
@@ -158,7 +158,7 @@ export class FakeUpstream {
     }
   }
 
-  /** What needs no answer to be known. */
+  /** The paths that answer at once. */
   async #misbehaveAtOnce(wrong: Misbehaviour, { stream }: Asked, response: ServerResponse, signal: AbortSignal) {
     if (wrong.kind === "slow headers") await wait(wrong.ms, undefined, { signal });
     if (wrong.kind === "stall" && wrong.after === "headers") await aborted(signal);

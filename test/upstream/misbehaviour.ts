@@ -1,5 +1,5 @@
 /**
- * What a fake upstream does wrong at one request. `after` counts tokens that are written properly before; an answer that is
+ * The misbehaviour of a fake upstream at one request. `after` counts tokens that are written properly before; an answer that is
  * not streamed breaks in the middle of its body instead.
  */
 export type Misbehaviour =

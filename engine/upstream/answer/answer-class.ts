@@ -5,7 +5,7 @@ import { type HeaderOf, requestedWaitMs } from "./requested-wait.ts";
 /** Whose fault a failed answer of an upstream is, and thereby all that follows from it. */
 export type AnswerClass = "busy" | "gone" | "fault" | "ours" | "client";
 
-/** What of our own is at fault in class `ours`: the API key, its funds, the model's name, the base URL, the field `priority`. */
+/** The fault in class `ours`: the API key, its funds, the model's name, the base URL, the field `priority`. */
 export type OwnFault = "key" | "funds" | "model" | "path" | "priority";
 
 /** A failure of one request to an upstream. A request that was cancelled from here has none. */
@@ -19,7 +19,7 @@ export type Failure =
   /** A 2xx response that is no answer: not JSON, over a bound, or a stream that ended before its end was said. */
   | { kind: "broken" };
 
-/** What else the class depends on. */
+/** Further facts that the class depends on. */
 export interface FailureContext {
   /** True once content of the answer was read: what comes then is no refusal. */
   content: boolean;

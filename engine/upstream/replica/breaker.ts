@@ -11,7 +11,7 @@ const SUCCESSES = 2;
 
 export type BreakerState = "closed" | "open" | "half-open";
 
-/** What a request says of its replica: `neutral` is one that its client cancelled, or that was refused as its own fault. */
+/** The sign that a request is of its replica: `neutral` is one that its client cancelled, or that was refused as its own fault. */
 export type Outcome = "success" | "failure" | "neutral";
 
 /** A request's way through the breaker. */

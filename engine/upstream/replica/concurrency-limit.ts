@@ -142,7 +142,7 @@ export class ConcurrencyLimit {
     };
   }
 
-  /** What the replica and its online requests show now; about once a second. */
+  /** The present state of the replica and its online requests; called about once a second. */
   report({ waiting, online, onlineTtftMs, objectiveMs }: ReplicaReport): void {
     if (waiting !== null) {
       this.#waiting = waiting;

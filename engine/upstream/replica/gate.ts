@@ -77,7 +77,7 @@ export class Gate {
     });
   }
 
-  /** Lets in who waits, as far as there are places: called when a request leaves, and about every second. */
+  /** Admits waiting requests, as far as there are places: called when a request leaves, and about every second. */
   pump(): void {
     for (const queue of [this.#waiting.flex, this.#waiting.batch]) {
       for (const waiter of queue) {

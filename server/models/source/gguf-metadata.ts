@@ -131,7 +131,7 @@ class FileBytes {
   }
 
   async #more(): Promise<void> {
-    // What is skipped behind the chunk is not read.
+    // Bytes that are skipped behind the chunk are not read.
     const rest = this.#chunk.subarray(Math.min(this.#at, this.#chunk.length));
     this.#read += Math.max(0, this.#at - this.#chunk.length);
     this.#at = 0;

@@ -7,7 +7,7 @@ export interface ReplicaModel {
   /** Requests that may wait behind them; the next one is refused. */
   queue: number;
   serviceMs: number;
-  /** What a refusal asks to wait; null for none. */
+  /** The wait that a refusal asks for; null for none. */
   retryAfterMs?: number;
   /** True where its metrics are scraped. */
   scraped: boolean;

@@ -74,7 +74,7 @@ function cut<T>(all: readonly T[], sizes: readonly number[]): T[][] {
   return groups;
 }
 
-/** What single tokens add: a call's first piece has its id and name. */
+/** Outputs of single tokens: a call's first piece has its id and name. */
 function bitsOf(parts: readonly Part[], pieces: readonly number[]): Step[] {
   let calls = 0;
   return parts.flatMap((part): Step[] => {

@@ -145,7 +145,7 @@ const MESSAGES = fc.record({
   stop_sequences: any(["END"]),
 });
 
-/** What blocks say, joined by their type. White space beside calls is no block. */
+/** The contents of blocks, joined by their type. White space beside calls is no block. */
 function saidBy(content: readonly AnswerBlock[]) {
   const joined = (type: AnswerBlock["type"]) =>
     content.flatMap((block) => (block.type === type ? Object.values(block).slice(1) : [])).join("");

@@ -201,7 +201,7 @@ describe("the parts that some upstreams do not take", () => {
     expect(featuresOf(chat("x", { grammar: { gbnf: "", triggers: null, schema: {} } })).size).toBe(0);
   });
 
-  it("are told for each kind", () => {
+  it("are known for each kind", () => {
     const refused = Object.fromEntries(UPSTREAM_KINDS.map((kind) => [kind, dialectOf(kind).refuses.length]));
     expect(refused).toEqual({
       ...{ vllm: 4, sglang: 4, "llama-server": 2, tgi: 11, trtllm: 11, triton: 11, ray: 4, kserve: 4, dynamo: 10 },

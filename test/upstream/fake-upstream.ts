@@ -158,7 +158,7 @@ export class FakeUpstream {
     }
   }
 
-  /** The paths that answer at once. */
+  /** Misbehaviour that needs no answer. */
   async #misbehaveAtOnce(wrong: Misbehaviour, { stream }: Asked, response: ServerResponse, signal: AbortSignal) {
     if (wrong.kind === "slow headers") await wait(wrong.ms, undefined, { signal });
     if (wrong.kind === "stall" && wrong.after === "headers") await aborted(signal);

@@ -22,11 +22,20 @@ export class ActiveBatch {
   restUntil = 0;
   /** Budgets that had nothing left for its next line at the last claim; empty while none blocks it. */
   usedUp: readonly BudgetStatus[] = [];
+  /** Faults of the server at lines, by their numbers; attempts that met passing faults are none. */
+  readonly #faults = new Map<number, number>();
   #drained = false;
   #resolve: (() => void) | null = null;
 
   constructor(batch: DispatchedBatch) {
     this.batch = batch;
+  }
+
+  /** The faults at a line, with this one. They are counted anew after a restart of the server. */
+  addFault(line: number): number {
+    const faults = (this.#faults.get(line) ?? 0) + 1;
+    this.#faults.set(line, faults);
+    return faults;
   }
 
   /** No line may be left: its lifecycle checks. */

@@ -8,7 +8,7 @@ import type { LineClaimer } from "./line-claimer.ts";
 import type { Executed } from "./line-execution.ts";
 import type { LineReleaser } from "./line-releaser.ts";
 import type { LineResult, ResultCommitter } from "./result-committer.ts";
-import { LOGGED_FROM_ATTEMPT, lineFields, MAX_ATTEMPTS } from "./retry-policy.ts";
+import { LOGGED_FROM_ATTEMPT, lineFields, MAX_FAULTS } from "./retry-policy.ts";
 
 export interface LineSettlementDeps {
   claimer: Pick<LineClaimer, "observeAnswer">;
@@ -78,7 +78,8 @@ export class LineSettlement {
 
   /** The server itself failed at a line. */
   fault(line: ClaimedLine, batch: ActiveBatch, reason: string): void {
-    const givenUp = line.attempt >= MAX_ATTEMPTS;
+    const faults = batch.addFault(line.number);
+    const givenUp = faults >= MAX_FAULTS;
     this.#deps.log.error({ ...lineFields(line, reason), givenUp }, "The server failed at a line");
     if (givenUp) this.#commit(line, batch, this.newRequestId(), { how: "given_up" });
     else void this.#deps.releaser.retryLater(line);

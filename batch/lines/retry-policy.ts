@@ -1,7 +1,7 @@
 import { type ClaimedLine, LONGEST_LINE_WAIT_MS } from "../../store/types/line-row.ts";
 
-/** Attempts after which a fault of the server at a line is final: the line would fail the same way without end. */
-export const MAX_ATTEMPTS = 5;
+/** Faults of the server at a line after which it is given up: it would fail the same way without end. */
+export const MAX_FAULTS = 5;
 /** The attempt from which on passing faults of a line are logged. */
 export const LOGGED_FROM_ATTEMPT = 3;
 

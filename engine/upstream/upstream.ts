@@ -6,7 +6,7 @@ import type { Replica } from "./replica/replica.ts";
 import { UpstreamAccess, type UpstreamDeps } from "./upstream-access.ts";
 import { UpstreamEngine } from "./upstream-engine.ts";
 
-/** Milliseconds between two lists of models of a replica that answers, and of one that does not. */
+/** Milliseconds between two lists of models of a replica that has all of them, and of one that lacks some or does not answer. */
 const LIST_MS = 30_000;
 const RETRY_MS = 5000;
 /** Milliseconds before which a missing model has the lists read no second time. */
@@ -105,9 +105,14 @@ export class Upstream {
     await this.#turn;
     if (signal.aborted) return;
     this.#update();
-    const timer = setTimeout(() => void this.#look(replica), replica.healthy ? LIST_MS : RETRY_MS);
+    const timer = setTimeout(() => void this.#look(replica), this.#isWhole(replica) ? LIST_MS : RETRY_MS);
     timer.unref();
     this.#timers.set(replica, timer);
+  }
+
+  #isWhole(replica: Replica): boolean {
+    const ids = new Set(this.#listed.get(replica)?.map(({ id }) => id));
+    return replica.healthy && this.engines.every(({ upstreamModel }) => ids.has(upstreamModel));
   }
 
   #lost(replica: Replica, error: unknown): void {
@@ -139,7 +144,7 @@ export class Upstream {
     const reason = `The upstream '${this.access.config.name}' does not ${silent ? "answer" : "serve this model now"}.`;
     for (const engine of this.engines) {
       const context = contexts.get(engine.upstreamModel);
-      if (context === undefined) engine.absent(reason, silent ? RETRY_MS : LIST_MS);
+      if (context === undefined) engine.absent(reason, RETRY_MS);
       else engine.present(context);
     }
     this.access.gate.pump();

@@ -29,6 +29,8 @@ export class FakeUpstream {
   script: Script = () => null;
   /** False: the health check fails with 503, and requests too. */
   healthy = true;
+  /** False: its model is not listed, and requests for it are refused. */
+  listed = true;
   /** Requests by POST in flight, and the most that were at once. */
   inFlight = 0;
   maxInFlight = 0;
@@ -130,8 +132,9 @@ export class FakeUpstream {
     if (refusal !== null) send(response, ...refusal);
     else if (path === this.#dialect.health)
       send(response, this.healthy ? 200 : 503, this.healthy ? {} : this.#error(503, "Loading model"));
-    else if (path === "/v1/models") send(response, 200, { object: "list", data: [this.#dialect.model(facts)] });
-    else if (metrics !== null && path === metrics.path && this.#options.metrics !== false) {
+    else if (path === "/v1/models") {
+      send(response, 200, { object: "list", data: this.listed ? [this.#dialect.model(facts)] : [] });
+    } else if (metrics !== null && path === metrics.path && this.#options.metrics !== false) {
       response.setHeader("content-type", "text/plain; version=0.0.4");
       response.end(metrics.text(this.model, this.#load));
     } else if (Object.hasOwn(info, path)) send(response, 200, info[path]);
@@ -174,6 +177,7 @@ export class FakeUpstream {
 
   #refusal(seen: SeenRequest, asked: Asked): [number, unknown] | null {
     if (!this.healthy) return [503, this.#error(503, "Loading model")];
+    if (!this.listed) return [404, this.#error(404, `The model \`${this.model}\` does not exist.`, "model_not_found")];
     const { rerank, tokenize } = this.#dialect;
     const template = this.kind === "llama-server" ? "/apply-template" : null;
     if (![...GENERATED, "/v1/embeddings", rerank, tokenize?.path, template].includes(seen.path)) {

@@ -113,6 +113,20 @@ describe("a fault of the server", () => {
     expect(thrown).toBe(5);
   });
 
+  it("after many passing faults does not fail the line", async () => {
+    let asked = 0;
+    const engine = answeringBut((request) => {
+      asked++;
+      if (asked <= 6) request.fail(unavailable("upstream_unavailable", "Not there.", 1));
+      else if (asked <= 10) request.fail(new ApiError("upstream_failed", "Broken off."));
+      else saying("yes")(request);
+    });
+    const rig = await batchRig(engine);
+    const batch = await rig.reaches(await rig.submit(jsonl(lines(3))), "completed");
+    expect(batch.request_counts).toEqual({ total: 3, completed: 3, failed: 0 });
+    expect(asked).toBe(11);
+  });
+
   it("at reading lines fails the lines", async () => {
     const engine = new FakeEngine();
     engine.state = { name: "loading", progress: 0 };

@@ -144,7 +144,7 @@ describe("the models of an upstream", () => {
     await untilAsked(state);
     await expect.poll(names).toEqual(["failed", "ready"]);
     const error = await run(a, chat("x")).ended;
-    expect(error).toMatchObject({ code: "upstream_unavailable", status: 503, retryAfter: 30 });
+    expect(error).toMatchObject({ code: "upstream_unavailable", status: 503, retryAfter: 5 });
     expect(error?.message).toContain("The upstream 'up' does not serve 'a' now.");
     state.answer = listOf({ id: "a" }, { id: "b" });
     const ready = a.ready().catch(() => null);

@@ -1,4 +1,4 @@
-import { type ApiError, invalidRequest } from "../../openapi/api-error.ts";
+import { ApiError, invalidRequest } from "../../openapi/api-error.ts";
 import type { ResponseObject } from "../../openapi/responses/response.ts";
 import type { Store } from "../../store/store.ts";
 import type { ResponseStatus } from "../../store/types/answer-rows.ts";
@@ -79,8 +79,8 @@ export class ResponseStreams {
         }
         if (page.more) continue;
         if (!OPEN.includes(page.row.status)) {
-          const response = await responses.get(owner, id);
-          return yield events.end(response as ResponseObject);
+          const response = await responses.get(owner, id).catch(unlessGone);
+          return yield response === null ? "" : events.end(response as ResponseObject);
         }
         if (page.rows.length === 0) await watch.change(RECHECK_MS);
       }
@@ -93,4 +93,10 @@ export class ResponseStreams {
 function notStreamed(id: string): ApiError {
   const message = `Invalid 'stream': the response '${id}' was not created with 'background' and 'stream', so its events are not kept; omit it or send false.`;
   return invalidRequest("invalid_value", "stream", message);
+}
+
+/** The response was removed after its row was read. */
+function unlessGone(error: unknown): null {
+  if (error instanceof ApiError && error.status === 404) return null;
+  throw error;
 }

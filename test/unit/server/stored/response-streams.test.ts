@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { Seal } from "../../../../server/dialects/responses/sealed-text.ts";
 import { ResponseStreams } from "../../../../server/stored/response-streams.ts";
+import { noResponse } from "../../../../server/stored/responses.ts";
 import type { StreamPage } from "../../../../store/tables/answers/response-streams.ts";
 
 const ID = "resp_a";
@@ -21,10 +22,12 @@ const ROW = {
 } as const;
 
 /** The streams of a store with one response, which the test changes. */
-function streamsOf(page: Omit<StreamPage, "more">) {
+function streamsOf(
+  page: Omit<StreamPage, "more">,
+  get: () => Promise<object> = async () => ({ id: ID, status: page.row.status }),
+) {
   const store = { responseStreams: { read: async () => ({ ...page, more: false }), beginRun: vi.fn(), say: vi.fn() } };
-  const responses = { get: async () => ({ id: ID, status: page.row.status }) };
-  return new ResponseStreams({ store, responses, seal: new Seal(Buffer.alloc(32)) });
+  return new ResponseStreams({ store, responses: { get }, seal: new Seal(Buffer.alloc(32)) });
 }
 
 test("a response whose batch ended it unannounced ends its streams within 15 s", async () => {
@@ -44,6 +47,19 @@ test("a response whose batch ended it unannounced ends its streams within 15 s",
   } finally {
     vi.useRealTimers();
   }
+});
+
+test("a stream ends without an error where the response is removed with its end", async () => {
+  const page: Pick<StreamPage, "row" | "sealed" | "rows"> = { row: ROW, sealed: 0, rows: [] };
+  const get = () => Promise.reject(noResponse(ID));
+  const streams = streamsOf(page, get);
+  const events = streams.events({ owner: "me", id: ID, after: -1, signal: new AbortController().signal });
+  await events.next();
+  const last = events.next();
+  page.row = { ...ROW, status: "cancelled" };
+  streams.changed(ID);
+  expect((await last).value).toBe("");
+  expect(await events.next()).toMatchObject({ done: true });
 });
 
 test("a stream ends when its reader leaves, and when the server stops", async () => {

@@ -287,7 +287,7 @@ test.each<[string, unknown, number, RegExp]>([
     "/api/generate",
     { model: "demo", prompt: "a", raw: true, system: "b" },
     400,
-    /^raw mode does not support template, system, or context/,
+    /^raw mode does not support template, system, or context$/,
   ],
   ["/api/embed", { model: "demo", input: 5 }, 400, /^invalid input type/],
   ["/api/show", {}, 400, /model is required/],

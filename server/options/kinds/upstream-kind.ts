@@ -37,7 +37,10 @@ const url = z
   })
   .transform((text) => (URL.canParse(text) ? baseUrl(new URL(text)) : text));
 
-const urls = z.union([url.transform((one) => [one]), z.array(url).min(1).max(MOST_REPLICAS)]);
+const urls = z.preprocess(
+  (value) => (typeof value === "string" ? [value] : value),
+  z.array(url).min(1).max(MOST_REPLICAS),
+);
 
 const settings = z
   .strictObject({
@@ -80,11 +83,13 @@ const written = z
     return { name: text.slice(0, divider), ...plain(text.slice(divider + 1)) };
   });
 
-const named = z
-  .looseObject({ name })
-  .transform(({ name, ...rest }) => ({ name, rest }))
-  .pipe(z.object({ name, rest: settings }))
-  .transform(({ name, rest }): UpstreamSetting => ({ name, ...rest }));
+/** An error's path has the upstream's name. */
+const named = z.looseObject({ name }).transform(({ name, ...rest }, context): UpstreamSetting => {
+  const { data, error } = settings.safeParse(rest);
+  if (data !== undefined) return { name, ...data };
+  for (const { message, path } of error.issues) context.addIssue({ code: "custom", message, path: [name, ...path] });
+  return z.NEVER;
+});
 
 /** In the file a list, or a map of names to URLs or to maps. */
 const sources = z.union([

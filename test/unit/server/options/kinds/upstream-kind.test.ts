@@ -93,6 +93,15 @@ describe("upstreams", () => {
     expect(JSON.stringify(error?.issues)).toContain(message);
   });
 
+  it.each<[unknown, string, string]>([
+    [{ a: "http://a", b: { url: "http://b", kind: "gpt" } }, "1.b.kind", "expected one of"],
+    [{ a: "ftp://a" }, "0.a.url.0", "is not an http or https URL"],
+  ])("the error of %j says where it is and why", (value, path, message) => {
+    const issues = schema.safeParse(value).error?.issues ?? [];
+    expect(issues.map((issue) => issue.path.join("."))).toEqual([path]);
+    expect(issues[0]!.message).toContain(message);
+  });
+
   it.each([
     ["on the command line", { flags: { upstream: ["a=http://me:hunter2@a/v1"] }, env: {}, file: null }],
     ["in the environment", { flags: {}, env: { NIGHTSHIFT_UPSTREAM: "a=http://me:hunter2@a/v1" }, file: null }],

@@ -23,5 +23,6 @@ const WORDINGS: readonly Wording[] = [
 /** An error in Ollama's form, and in its words where it has some. */
 export function ollamaErrorBody({ key, param, message }: ApiError): z.infer<typeof ollamaError> {
   const words = WORDINGS.find((wording) => wording.key === key && wording.param === param)?.words;
-  return { error: words === undefined ? message : message.endsWith(words) ? words : `${words}: ${message}` };
+  if (words === undefined) return { error: message };
+  return { error: message.includes(words) ? words : `${words}: ${message}` };
 }

@@ -7,7 +7,7 @@ import { readEvents, type UpstreamEvent } from "./answer/event-reader.ts";
 import type { HeaderOf } from "./answer/requested-wait.ts";
 
 /** Bytes of an answer that is one JSON body. */
-const MOST_BODY_BYTES = 64 * 1024 * 1024;
+export const MOST_BODY_BYTES = 64 * 1024 * 1024;
 /** Milliseconds that a body may last behind the end of its answer; a body that ends leaves its connection to the next request. */
 const REST_MS = 1000;
 /** Code of a failure by one of our own timeouts. */

@@ -13,11 +13,11 @@ export interface ListedModel {
 }
 
 /** Bytes of a list of models, and models of one that are read. */
-const MOST_LIST_BYTES = 4 * 1024 * 1024;
-const MOST_MODELS = 1000;
+export const MOST_LIST_BYTES = 4 * 1024 * 1024;
+export const MOST_MODELS = 1000;
 const MOST_ID_CHARACTERS = 256;
 /** Milliseconds that the list may take. */
-const TIMEOUT_MS = 10_000;
+export const LIST_TIMEOUT_MS = 10_000;
 
 type Fetching = { dispatcher?: Dispatcher };
 
@@ -79,7 +79,7 @@ async function fetchJson(
     const answer = await request(url, {
       ...(dispatcher !== undefined && { dispatcher }),
       headers: { ...headers },
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(LIST_TIMEOUT_MS)]),
     });
     const { statusCode: status, body } = answer;
     if (status === 200) return await readJson(body, MOST_LIST_BYTES);

@@ -1,11 +1,11 @@
 import { request } from "undici";
 import type { UpstreamKind } from "./dialect/upstream-config.ts";
 import { METRIC_KINDS, type MetricKind, readLoad } from "./replica/load-metrics.ts";
+import { MAX_METRICS_BYTES } from "./replica/prometheus-text.ts";
 import type { Replica } from "./replica/replica.ts";
 import type { UpstreamAccess } from "./upstream-access.ts";
 
-const MOST_BYTES = 4 * 1024 * 1024;
-const TIMEOUT_MS = 2000;
+export const SCRAPE_TIMEOUT_MS = 2000;
 /** Milliseconds until a replica without metrics is asked for them again. */
 const ABSENT_MS = 60_000;
 
@@ -41,7 +41,7 @@ export class LoadScrape {
       const answer = await request(`${this.#replica.url.replace(/\/v1$/, "")}/metrics`, {
         dispatcher,
         headers: { ...headers },
-        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(SCRAPE_TIMEOUT_MS)]),
       });
       if (answer.statusCode !== 200) {
         // A body that is destroyed unread is an uncaught error.
@@ -53,7 +53,7 @@ export class LoadScrape {
       const decoder = new TextDecoder();
       for await (const chunk of answer.body) {
         text += decoder.decode(chunk, { stream: true });
-        if (text.length > MOST_BYTES) break;
+        if (text.length > MAX_METRICS_BYTES) break;
       }
       this.#replica.reported(readLoad(metrics, text, models), clock.now());
     } catch {

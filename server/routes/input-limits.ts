@@ -1,3 +1,10 @@
+import { MAX_ERROR_BODY_BYTES } from "../../engine/upstream/answer/error-body.ts";
+import { MOST_EVENT_CHARACTERS, MOST_STREAM_BYTES } from "../../engine/upstream/answer/event-reader.ts";
+import { MOST_BODY_BYTES } from "../../engine/upstream/attempt.ts";
+import { DEFAULT_TIMEOUTS } from "../../engine/upstream/dialect/upstream-config.ts";
+import { LIST_TIMEOUT_MS, MOST_LIST_BYTES, MOST_MODELS } from "../../engine/upstream/discovery.ts";
+import { SCRAPE_TIMEOUT_MS } from "../../engine/upstream/load-scrape.ts";
+import { MAX_LINES, MAX_METRICS_BYTES } from "../../engine/upstream/replica/prometheus-text.ts";
 import { MAX_BATCH_BYTES, MAX_FILE_BYTES, MAX_PART_BYTES } from "../../files/purpose-rules.ts";
 import { MOST_SCHEMA_CHARACTERS } from "../../grammar/checked-grammar.ts";
 import type { Operation } from "../../openapi/document/operation.ts";
@@ -39,6 +46,7 @@ export interface InputLimits {
 }
 
 const count = (value: number) => value.toLocaleString("en-US");
+const seconds = (ms: number) => `${ms / 1000} s`;
 const { messages, choices, prompts, promptTokens } = DEFAULT_REQUEST_LIMITS;
 
 const JSON_ITEMS =
@@ -187,6 +195,27 @@ export const OTHER_INPUTS: Readonly<Record<string, InputLimits>> = {
     memory: "a chunk and a line",
     countsAgainst: "open batches, enqueued tokens and money of the owner",
   },
+  "an answer of an upstream": {
+    bytes: `a stream ${MOST_STREAM_BYTES / KiB / KiB} MiB, an event ${count(MOST_EVENT_CHARACTERS)} characters; one body ${MOST_BODY_BYTES / KiB / KiB} MiB, an error ${MAX_ERROR_BODY_BYTES / KiB} KiB`,
+    items: "the choices that were asked for",
+    time: `${seconds(DEFAULT_TIMEOUTS.connect)} to connect, ${seconds(DEFAULT_TIMEOUTS.firstEvent)} to the first event, ${seconds(DEFAULT_TIMEOUTS.onlineSilence)} between two, ${seconds(DEFAULT_TIMEOUTS.batchSilence)} for a batch line`,
+    memory: "an event at a time; one body once",
+    countsAgainst: "the request",
+  },
+  "a list of models of an upstream": {
+    bytes: `${MOST_LIST_BYTES / KiB / KiB} MiB`,
+    items: `${count(MOST_MODELS)} models`,
+    time: `${seconds(LIST_TIMEOUT_MS)}; every 30 s`,
+    memory: "the list once",
+    countsAgainst: "nothing: the operator chose the upstream",
+  },
+  "the metrics of an upstream": {
+    bytes: `${MAX_METRICS_BYTES / KiB / KiB} MiB`,
+    items: `${count(MAX_LINES)} lines`,
+    time: `${seconds(SCRAPE_TIMEOUT_MS)}; every second, one at a time for each replica`,
+    memory: "the text once",
+    countsAgainst: "nothing: the operator chose the upstream",
+  },
 };
 
 /** The bounds of an operation's body; undefined for one that reads a body and has no entry. */
@@ -213,7 +242,7 @@ export function limitsDocument(): string {
   const lines = [...rows].map(([cells, names]) => `| ${names.join(", ")} | ${cells} |`);
   return `# Limits
 
-The bounds on each input of any client. This page is made of server/routes/input-limits.ts; a test fails for an operation
+The bounds on each input of any client, and of upstreams. This page is made of server/routes/input-limits.ts; a test fails for an operation
 that reads a body and has no entry there.
 
 | input | bytes | items and depth | time | memory | counts against |

@@ -2,9 +2,9 @@ import { createParser } from "eventsource-parser";
 import { UnreadableAnswer } from "./answer-reader.ts";
 
 /** Characters of one event; of a token with 20 alternatives an engine writes some kilobytes. */
-const MOST_EVENT_CHARACTERS = 1024 * 1024;
+export const MOST_EVENT_CHARACTERS = 1024 * 1024;
 /** Bytes of a whole answer. */
-const MOST_BYTES = 256 * 1024 * 1024;
+export const MOST_STREAM_BYTES = 256 * 1024 * 1024;
 
 const DONE = "[DONE]";
 
@@ -29,7 +29,7 @@ export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerat
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.byteLength;
-    if (bytes > MOST_BYTES) throw new UnreadableAnswer(`The answer is longer than ${MOST_BYTES} bytes.`);
+    if (bytes > MOST_STREAM_BYTES) throw new UnreadableAnswer(`The answer is longer than ${MOST_STREAM_BYTES} bytes.`);
     parser.feed(decoder.decode(chunk, { stream: true }));
     if (tooLong) throw new UnreadableAnswer(`An event is longer than ${MOST_EVENT_CHARACTERS} characters.`);
     if (ready.length === 0) continue;

@@ -1,6 +1,6 @@
 /** Bounds of one scrape; what lies beyond is not read. An engine has some hundred series. */
 export const MAX_METRICS_BYTES = 4_194_304;
-const MAX_LINES = 50_000;
+export const MAX_LINES = 50_000;
 const MAX_LINE_CHARS = 8192;
 const MAX_LABELS = 64;
 

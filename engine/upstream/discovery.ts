@@ -2,6 +2,7 @@ import { type Dispatcher, request } from "undici";
 import { UnreadableAnswer } from "./answer/answer-reader.ts";
 import { AttemptFailure, beginningOf, headerReader, readJson } from "./attempt.ts";
 import { kindOfOwner } from "./dialect/kinds.ts";
+import { replicaRoot } from "./dialect/replica-root.ts";
 import type { UpstreamKind } from "./dialect/upstream-config.ts";
 
 /** A model as an upstream lists it. */
@@ -62,7 +63,7 @@ async function slotContext(
   signal: AbortSignal,
 ): Promise<number | null> {
   try {
-    const props = await fetchJson(`${url.replace(/\/v1$/, "")}/props`, headers, dispatcher, signal);
+    const props = await fetchJson(`${replicaRoot(url)}/props`, headers, dispatcher, signal);
     return tokensOf(Object(Object(props).default_generation_settings).n_ctx);
   } catch {
     return null;

@@ -1,4 +1,5 @@
 import { request } from "undici";
+import { replicaRoot } from "./dialect/replica-root.ts";
 import type { UpstreamKind } from "./dialect/upstream-config.ts";
 import { METRIC_KINDS, type MetricKind, readLoad } from "./replica/load-metrics.ts";
 import { MAX_METRICS_BYTES } from "./replica/prometheus-text.ts";
@@ -38,7 +39,7 @@ export class LoadScrape {
     const metrics = metricsOf(kind);
     if (metrics === null || !this.#replica.healthy || clock.now() < this.#absentUntil) return;
     try {
-      const answer = await request(`${this.#replica.url.replace(/\/v1$/, "")}/metrics`, {
+      const answer = await request(`${replicaRoot(this.#replica.url)}/metrics`, {
         dispatcher,
         headers: { ...headers },
         signal: AbortSignal.any([signal, AbortSignal.timeout(SCRAPE_TIMEOUT_MS)]),

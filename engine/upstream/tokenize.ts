@@ -3,6 +3,7 @@ import { ApiError, invalidRequest } from "../../openapi/api-error.ts";
 import type { Prompt } from "../protocol/prompt.ts";
 import type { TokenAnswer, TokenQuestion } from "../protocol/tokenize.ts";
 import { readJson } from "./attempt.ts";
+import { replicaRoot } from "./dialect/replica-root.ts";
 import type { UpstreamAccess } from "./upstream-access.ts";
 
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -85,7 +86,7 @@ function tokensOf(answer: unknown): number[] | null {
 async function post(access: UpstreamAccess, path: string, body: object, signal: AbortSignal): Promise<unknown> {
   const replica = access.replicas.find(({ healthy }) => healthy) ?? access.replicas[0]!;
   try {
-    const answer = await request(`${replica.url.replace(/\/v1$/, "")}${path}`, {
+    const answer = await request(`${replicaRoot(replica.url)}${path}`, {
       dispatcher: access.dispatcher,
       method: "POST",
       headers: { "content-type": "application/json", ...access.headers },

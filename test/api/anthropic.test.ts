@@ -108,7 +108,9 @@ describe("a request as Claude Code sends it", () => {
 
   test("is answered, and its count is what is reported", async () => {
     const response = await server.post("/v1/messages?beta=true", { ...BODY, ...request("0a1b2"), messages });
-    expect(response.headers.get("x-nightshift-ignored")).toBe("metadata,context_management".replace(",", ", "));
+    expect(response.headers.get("x-nightshift-ignored")).toBe(
+      "metadata, context_management, tools.web_search_20250305",
+    );
     const first = message.parse(await response.json());
     expect(["end_turn", "model_context_window_exceeded", "tool_use"]).toContain(first.stop_reason);
     const { max_tokens: _, ...counted } = request("33333");

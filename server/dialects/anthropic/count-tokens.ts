@@ -5,6 +5,7 @@ import type { RequestLimits } from "../../../openapi/request-limits.ts";
 import { turnPrompt } from "../../generation/turn-request.ts";
 import type { TokenRequest } from "../tokenize.ts";
 import { promptTurn } from "./messages.ts";
+import { skippedTools } from "./skipped-tools.ts";
 
 /** Reads bodies of POST /v1/messages/count_tokens. A prompt that is too long for the context is counted too. */
 export function countTokensReader(limits: RequestLimits): (json: unknown) => TokenRequest {
@@ -13,7 +14,7 @@ export function countTokensReader(limits: RequestLimits): (json: unknown) => Tok
     const body = validate(schema, json);
     return {
       model: body.model,
-      ignored: ignoredNames(Object(json), schema),
+      ignored: [...ignoredNames(Object(json), schema), ...skippedTools(body)],
       question: () => ({ kind: "prompt", prompt: turnPrompt(promptTurn(body)), anyLength: true, pieces: false }),
       write: async ({ tokens }) => JSON.stringify({ input_tokens: tokens.length }),
     };

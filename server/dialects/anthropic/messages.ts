@@ -15,6 +15,7 @@ import { conversation } from "./conversation.ts";
 import { wholeMessage } from "./message.ts";
 import { MessageEvents } from "./message-events.ts";
 import type { Reported } from "./reported.ts";
+import { skippedTools } from "./skipped-tools.ts";
 
 /** POST /v1/messages. */
 export function messagesDialect(limits: RequestLimits): Dialect {
@@ -30,7 +31,7 @@ function messagesReader(limits: RequestLimits): (body: unknown) => GenerationReq
       model: body.model,
       ...turnRequest(messagesTurn(body)),
       stream: body.stream ?? false,
-      ignored: ignoredNames(Object(json), schema),
+      ignored: [...ignoredNames(Object(json), schema), ...skippedTools(body)],
       dryRun: body.nightshift?.dry_run ?? false,
       chunks: (identity, requestId) => new MessageEvents(identity, reported, requestId),
       whole: (identity, choices, end) => wholeMessage(identity, choices, end, reported),

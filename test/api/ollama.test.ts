@@ -195,6 +195,12 @@ describe("a request without a prompt", () => {
   });
 });
 
+test("a suffix is no prompt of chats and vectors", async () => {
+  const loads = { model: "demo", suffix: "x" };
+  expect(await (await server.post("/api/embed", loads)).json()).toEqual({ model: "demo", embeddings: [] });
+  expect(await (await server.post("/api/chat", loads)).json()).toMatchObject({ done_reason: "load" });
+});
+
 describe("vectors", () => {
   test("have length 1, the requested numbers, and cut inputs that are too long", async () => {
     const long = "word ".repeat(8000);

@@ -5,7 +5,7 @@ import type { RequestRouter } from "../../inference/request-router.ts";
 import type { ModelSet } from "../../models/model-set.ts";
 import type { Residency } from "../../models/residency.ts";
 import { TokenRun } from "../../tokenize/token-run.ts";
-import { type LoadRequest, readLoad } from "./load.ts";
+import { type LoadRequest, type PromptField, readLoad } from "./load.ts";
 import { namedModel, routedName } from "./model-name.ts";
 
 export interface OllamaEndpointDeps {
@@ -17,8 +17,8 @@ export interface OllamaEndpointDeps {
 export interface OllamaEndpointParts {
   /** The endpoint of a body with a prompt. */
   prompted: InferenceEndpoint;
-  /** The field that has the prompt. */
-  prompt: "messages" | "prompt" | "input";
+  /** The fields that have the prompt. */
+  prompt: readonly PromptField[];
   /** The answer to a request without a prompt. */
   empty(model: string, reason: "load" | "unload"): object;
 }

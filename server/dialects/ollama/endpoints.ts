@@ -20,7 +20,7 @@ export function ollamaEndpoints(deps: OllamaEndpointsDeps): Record<string, Infer
   const chat = new OllamaEndpoint(
     {
       prompted: new GenerationEndpoint(ollamaChatDialect(limits, clock), deps),
-      prompt: "messages",
+      prompt: ["messages"],
       empty: (model, reason) => emptyAnswer(model, clock, chatMessage, reason),
     },
     deps,
@@ -28,7 +28,7 @@ export function ollamaEndpoints(deps: OllamaEndpointsDeps): Record<string, Infer
   const generate = new OllamaEndpoint(
     {
       prompted: new GenerationEndpoint(ollamaGenerateDialect(limits, clock), deps),
-      prompt: "prompt",
+      prompt: ["prompt", "suffix"],
       empty: (model, reason) => emptyAnswer(model, clock, generatedText, reason),
     },
     deps,
@@ -36,7 +36,7 @@ export function ollamaEndpoints(deps: OllamaEndpointsDeps): Record<string, Infer
   const embed = new OllamaEndpoint(
     {
       prompted: new VectorEndpoint("/api/embed", ollamaEmbedReader(limits, clock), deps),
-      prompt: "input",
+      prompt: ["input"],
       empty: (model) => ({ model, embeddings: [] }),
     },
     deps,
@@ -44,7 +44,7 @@ export function ollamaEndpoints(deps: OllamaEndpointsDeps): Record<string, Infer
   const embeddings = new OllamaEndpoint(
     {
       prompted: new VectorEndpoint("/api/embeddings", ollamaEmbeddingsReader(limits), deps),
-      prompt: "prompt",
+      prompt: ["prompt"],
       empty: () => ({ embedding: [] }),
     },
     deps,

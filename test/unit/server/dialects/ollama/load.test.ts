@@ -15,10 +15,10 @@ it.each<[unknown, boolean]>([
   // A pattern that can divide the digits in many ways would never end here.
   [`${"0".repeat(63)}x`, false],
 ])("keep_alive %j unloads a model without a prompt: %j", (keep_alive, unload) => {
-  expect(readLoad({ model: "m", prompt: "", keep_alive }, "prompt")).toEqual({ model: "m", unload });
+  expect(readLoad({ model: "m", prompt: "", keep_alive }, ["prompt"])).toEqual({ model: "m", unload });
 });
 
 it("a body with a prompt or a suffix does not load alone", () => {
-  expect(readLoad({ model: "m", messages: [{}], keep_alive: 0 }, "messages")).toBeNull();
-  expect(readLoad({ model: "m", suffix: "x" }, "prompt")).toBeNull();
+  expect(readLoad({ model: "m", messages: [{}], keep_alive: 0 }, ["messages"])).toBeNull();
+  expect(readLoad({ model: "m", suffix: "x" }, ["prompt", "suffix"])).toBeNull();
 });

@@ -11,6 +11,7 @@ import {
   type Failure,
   type FailureContext,
 } from "./answer/answer-class.ts";
+import { NO_ERROR } from "./answer/error-body.ts";
 import { dialectOf, type UpstreamDialect } from "./dialect/kinds.ts";
 import { type PriorityMarks, priorityMarks } from "./dialect/priority.ts";
 import type { UpstreamConfig, UpstreamKind } from "./dialect/upstream-config.ts";
@@ -46,8 +47,8 @@ export class UpstreamAccess {
   readonly replicas: readonly Replica[];
   readonly gate: Gate;
   readonly retries: RetryBudget;
-  /** Called when a replica has no longer a model that it listed. */
-  modelMissing: () => void = () => {};
+  /** Called when a replica does not answer, or has no longer a model that it listed. */
+  lookAgain: () => void = () => {};
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>;
   readonly #deps: UpstreamDeps;
@@ -106,10 +107,11 @@ export class UpstreamAccess {
     }
   }
 
-  /** An upstream may repeat the API key that it was sent: its words are kept without. */
+  /** The error of a connection has its code as the message. An upstream may repeat the API key that it was sent: its words are kept without. */
   classify(failure: Failure, context: FailureContext): Classified {
     const classified = classify(failure, context, this.clock.epochMs());
     const { apiKey } = this.config;
+    if (failure.kind === "network") return { ...classified, error: { ...NO_ERROR, message: failure.code } };
     if (apiKey === null || classified.error === null) return classified;
     const message = classified.error.message.replaceAll(apiKey, "[the API key]");
     return { ...classified, error: { ...classified.error, message } };
@@ -136,7 +138,7 @@ export class UpstreamAccess {
     const fields = { upstream: this.config.name, replica: replica.url, class: name, reason, content };
     if (name === "ours") log.error({ ...fields, fault }, "An upstream refuses this server");
     else log.warn(fields, "A request failed at an upstream");
-    if (fault === "model") this.modelMissing();
+    if (fault === "model" || name === "gone") this.lookAgain();
     if (fault === "priority" && this.#priority) {
       this.#priority = false;
       log.warn({ upstream: this.config.name }, "The upstream takes no priorities; none are sent any more");

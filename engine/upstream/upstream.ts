@@ -9,7 +9,7 @@ import { UpstreamEngine } from "./upstream-engine.ts";
 /** Milliseconds between two lists of models of a replica that has all of them, and of one that lacks some or does not answer. */
 const LIST_MS = 30_000;
 const RETRY_MS = 5000;
-/** Milliseconds before which a missing model has the lists read no second time. */
+/** Milliseconds before which a failed request has the lists read no second time. */
 const AGAIN_MS = 1000;
 /** Milliseconds between two reports of load. */
 const SCRAPE_MS = 1000;
@@ -44,7 +44,7 @@ export class Upstream {
   constructor(config: UpstreamConfig, parts: UpstreamParts) {
     this.#parts = parts;
     this.access = new UpstreamAccess(config, parts);
-    this.access.modelMissing = () => this.#lookAgain();
+    this.access.lookAgain = () => this.#lookAgain();
     this.#scrapes = this.access.replicas.map((replica) => new LoadScrape(replica, this.access));
     for (const [name, id] of Object.entries(config.models ?? {})) this.#serve(name, id);
   }
@@ -72,7 +72,7 @@ export class Upstream {
     await this.access.close();
   }
 
-  /** A request said that a model is missing: the lists tell which are left. */
+  /** A request failed: the lists tell which replicas and models are left. */
   #lookAgain(): void {
     const now = this.access.clock.now();
     if (now - this.#lookedAt < AGAIN_MS) return;
@@ -120,7 +120,7 @@ export class Upstream {
     const { failure } = error;
     const context = { content: false, healthy: false, priority: false };
     const { class: name, error: said } = this.access.classify(failure, context);
-    const reason = said?.message || (failure.kind === "network" ? failure.code : "") || name;
+    const reason = said?.message || name;
     if (replica.healthy || replica.lastError === null) {
       const fields = { upstream: this.access.config.name, replica: replica.url, reason };
       this.#parts.log.warn(fields, "A replica of an upstream does not list its models; it is asked again every 5 s");

@@ -69,8 +69,7 @@ async function listOf(replica: Replica, access: UpstreamAccess) {
       healthy: false,
       priority: false,
     });
-    const reason = said?.message || (failure.kind === "network" ? failure.code : "") || name;
-    return { replica, models: null, failure: { reason, fault } };
+    return { replica, models: null, failure: { reason: said?.message || name, fault } };
   }
 }
 

@@ -59,7 +59,7 @@ export function isErrorEvent(event: unknown): boolean {
   return (event.error !== undefined && event.error !== null) || event.object === "error" || event.type === "error";
 }
 
-const NO_ERROR: UpstreamError = { message: "", status: null, code: null, type: null, param: null };
+export const NO_ERROR: UpstreamError = { message: "", status: null, code: null, type: null, param: null };
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -128,21 +128,22 @@ describe("attempts of a request", () => {
 });
 
 describe("two replicas", () => {
-  it("take all requests of one that is gone, whose breaker opens at the fifth failure", async () => {
+  it("take all requests of one that breaks them off, whose breaker opens at the fifth failure", async () => {
     const [a, b] = [await fake(), await fake()];
     const { engine, access, clock, told } = await upstreamOf([a, b]);
-    await a.stop();
+    // It lists its models still.
+    always(a, { kind: "reset", after: "headers" });
     for (let i = 0; i < 30; i++) expect(await outcomeOf(engine, chat(`n ${i}`))).toBe(`n ${i}`);
     const [gone, there] = access.replicas;
     expect(gone!.breaker.state).toBe("open");
     expect(there!.breaker.state).toBe("closed");
     expect(b.seen(CHAT)).toHaveLength(30);
     expect(told.outcomes.filter((outcome) => outcome === "gone")).toHaveLength(5);
-    await a.restart();
+    a.script = () => null;
     clock.ms += 30_000;
     for (let i = 0; i < 30 && gone!.breaker.state !== "closed"; i++) await outcomeOf(engine, chat("again"));
     expect(gone!.breaker.state).toBe("closed");
-    expect(a.seen(CHAT).length).toBeGreaterThan(1);
+    expect(a.seen(CHAT).length).toBeGreaterThan(5);
   });
 
   it("are both tried, one request at a time, where both breakers are open", async () => {

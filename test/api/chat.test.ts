@@ -152,7 +152,7 @@ describe("special tokens in a user's text", () => {
 describe("models", () => {
   test("are listed, and retrieved by name", async () => {
     const page = await server.client.models.list();
-    const nightshift = { alias_of: null, state: "ready", context: 4096, adapters: [] };
+    const nightshift = { alias_of: null, state: "ready", context: 4096, adapters: [], upstream: null };
     expect(page.data).toEqual([
       { id: "demo", object: "model", created: expect.any(Number), owned_by: "nightshift", nightshift },
     ]);

@@ -5,7 +5,7 @@ import { dropWhenStalled } from "./connection/slow-reader.ts";
 export interface StreamOptions {
   /** The content type of the response. */
   type: string;
-  /** Bytes that may wait in memory for a slow reader. */
+  /** Bytes that may wait in memory for a slow reader when more are written. */
   buffer: number;
   /** Milliseconds that written bytes may stay unread. */
   stallMs: number;
@@ -92,13 +92,14 @@ export class EventStream {
     const events = this.#pending;
     this.#pending = "";
     if (res.destroyed || res.writableEnded) return;
+    // What is added now may be larger than the buffer: the last events have the whole answer.
+    if (res.writableLength > this.#options.buffer) return void res.destroy();
     const first = !res.headersSent;
     if (first) this.#writeHead();
     const drained = this.#ending ? this.#writeLast(events) : res.write(this.#frame(events));
     if (first) this.#begun();
     else this.#silence?.refresh();
-    if (res.writableLength > this.#options.buffer) res.destroy();
-    else if (!drained) this.#watchReader();
+    if (!drained) this.#watchReader();
   }
 
   /**

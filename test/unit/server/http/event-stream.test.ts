@@ -1,14 +1,16 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { EventStream } from "../../../../server/http/event-stream.ts";
 import { startTestServer, type TestServer } from "../test-server.ts";
 import { openSocket } from "./raw-socket.ts";
 
 const SILENCE_MS = 15_000;
+const BUFFER = 1024 * 1024;
 const turn = () => new Promise(setImmediate);
 
-describe("a silent stream", () => {
+describe("a stream", () => {
   const server = createServer();
   let client: Socket;
   let res: ServerResponse;
@@ -30,7 +32,7 @@ describe("a silent stream", () => {
       written.push(String(chunk));
       return write(chunk);
     });
-    const bounds = { buffer: 1 << 30, stallMs: 1 << 30, silenceMs: SILENCE_MS };
+    const bounds = { buffer: BUFFER, stallMs: 1 << 30, silenceMs: SILENCE_MS };
     const options = { type: "text/event-stream", ...bounds, keepAlive: () => ": k\n\n" };
     stream = new EventStream(
       res,
@@ -91,6 +93,22 @@ describe("a silent stream", () => {
     await drained;
     await wait(SILENCE_MS);
     expect(written.at(-1)).toBe(": k\n\n");
+  });
+
+  it("is whole for its reader, also where events are larger than the buffer", async () => {
+    const last = "z".repeat(8 * BUFFER);
+    await push("a\n\n");
+    stream.end(last);
+    await turn();
+    client.resume();
+    expect((await text(client)).endsWith(`a\n\n${last}`)).toBe(true);
+  });
+
+  it("ends where its reader leaves more than the buffer unread", async () => {
+    await push("y".repeat(32 * BUFFER));
+    expect(res.destroyed).toBe(false);
+    await push("z");
+    expect([res.destroyed, written]).toEqual([true, [expect.any(String)]]);
   });
 });
 

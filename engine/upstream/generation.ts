@@ -61,7 +61,8 @@ export class Generation implements Ticket {
       failed: (failed) => this.#home.failed(this.#submission, failed),
       attempt: (visit) => this.#attempt(visit),
     });
-    if (error !== null) this.#fail(error);
+    if (error !== null)
+      this.#fail(isLong(error) ? error.withParam(prompt.kind === "chat" ? "messages" : "prompt") : error);
   }
 
   cancel(): void {
@@ -136,6 +137,10 @@ export class Generation implements Ticket {
     this.#over = true;
     this.#home.ended(this);
   }
+}
+
+function isLong({ key }: ApiError): boolean {
+  return key === "context_length_exceeded";
 }
 
 function readable<T>(read: () => T): T {

@@ -2,7 +2,9 @@ import { request } from "undici";
 import { ApiError, invalidRequest } from "../../openapi/api-error.ts";
 import type { Prompt } from "../protocol/prompt.ts";
 import type { TokenAnswer, TokenQuestion } from "../protocol/tokenize.ts";
-import { readJson } from "./attempt.ts";
+import { readErrorBody } from "./answer/error-body.ts";
+import { isTooLong, tooLongRequest } from "./answer/failure-error.ts";
+import { beginningOf, readJson } from "./attempt.ts";
 import { replicaRoot } from "./dialect/replica-root.ts";
 import type { UpstreamAccess } from "./upstream-access.ts";
 
@@ -94,10 +96,11 @@ async function post(access: UpstreamAccess, path: string, body: object, signal: 
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     if (answer.statusCode === 200) return await readJson(answer.body, MOST_BYTES);
-    // A body that is destroyed unread is an uncaught error.
-    await answer.body.dump();
-  } catch {
+    const error = readErrorBody(await beginningOf(answer.body));
+    if (answer.statusCode === 400 && isTooLong(error)) throw tooLongRequest(error);
+  } catch (error) {
     if (signal.aborted) throw signal.reason;
+    if (error instanceof ApiError) throw error;
   }
   throw new ApiError("upstream_failed", `The upstream '${access.config.name}' did not count these tokens.`);
 }

@@ -1,6 +1,7 @@
-import { ApiError, invalidRequest, unavailable } from "../../../openapi/api-error.ts";
+import { ApiError, invalidRequest, type PromptExcess, unavailable } from "../../../openapi/api-error.ts";
 import { featureRefusal } from "../../protocol/upstream-refusal.ts";
 import type { Classified } from "./answer-class.ts";
+import type { UpstreamError } from "./error-body.ts";
 import { refusedFeature } from "./refused-feature.ts";
 
 const RETRY_SECONDS = 5;
@@ -46,9 +47,7 @@ export function failureError(
       if (refused !== null) return featureRefusal(upstream, refused.feature);
       const text = error?.message ?? "";
       const said = trusted && text !== "" ? ` It says: ${text.slice(0, MOST_CHARACTERS)}` : "";
-      if (TOO_LONG.test(text)) {
-        return invalidRequest("context_length_exceeded", null, `The request is too long for this model.${said}`);
-      }
+      if (isTooLong(error)) return tooLongRequest(error, said);
       return invalidRequest(
         "upstream_refused",
         null,
@@ -56,4 +55,24 @@ export function failureError(
       );
     }
   }
+}
+
+export function isTooLong(error: UpstreamError | null): boolean {
+  return error !== null && (error.code === "context_length_exceeded" || TOO_LONG.test(error.message));
+}
+
+/** @param said the upstream's own words, where its clients may have them */
+export function tooLongRequest(error: UpstreamError | null, said = ""): ApiError {
+  const excess = excessOf(error?.message ?? "");
+  const details = { param: null, ...(excess !== null && { excess }) };
+  return new ApiError("context_length_exceeded", `The request is too long for this model.${said}`, details);
+}
+
+/** Tokens of the prompt and of the context, as llama-server and this server write them; null for other words. */
+function excessOf(text: string): PromptExcess | null {
+  const [, asked, size] =
+    /^request \((\d{1,9}) tokens\) exceeds the available context size \((\d{1,9}) tokens\)/.exec(text) ?? [];
+  const [, context = size, tokens = asked] =
+    /^This model's maximum context length is (\d{1,9}) tokens, and the prompt alone has (\d{1,9})\./.exec(text) ?? [];
+  return context === undefined || tokens === undefined ? null : { tokens: Number(tokens), most: Number(context) - 1 };
 }

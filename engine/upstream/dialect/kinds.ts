@@ -7,6 +7,8 @@ export interface UpstreamDialect {
   refuses: readonly RequestFeature[];
   /** Takes the role `developer`; another gets `system`. */
   developer: boolean;
+  /** Takes a choice among some of the tools, as OpenAI has it. */
+  allowedTools: boolean;
   /** The names of llama.cpp's samplers in bodies are known. */
   samplers: "llama.cpp" | "vllm" | "none";
   /** Its own path to count tokens; null where it has none. */
@@ -17,6 +19,7 @@ export interface UpstreamDialect {
 const PLAIN: UpstreamDialect = {
   refuses: REQUEST_FEATURES.filter((feature) => feature !== "tools" && feature !== "logit_bias"),
   developer: false,
+  allowedTools: false,
   samplers: "none",
   tokenize: null,
 };
@@ -25,6 +28,7 @@ const PLAIN: UpstreamDialect = {
 const VLLM: UpstreamDialect = {
   refuses: ["a GBNF grammar", "log probabilities of the prompt", "samplers of llama.cpp", "a reasoning budget"],
   developer: false,
+  allowedTools: false,
   samplers: "vllm",
   tokenize: "vllm",
 };
@@ -39,12 +43,14 @@ const DIALECTS: Readonly<Record<UpstreamKind, UpstreamDialect>> = {
   "llama-server": {
     refuses: ["log probabilities of the prompt", "min_tokens and stop_token_ids"],
     developer: false,
+    allowedTools: false,
     samplers: "llama.cpp",
     tokenize: "llama-server",
   },
   nightshift: {
     refuses: ["log probabilities of the prompt", "a prefilled answer"],
     developer: true,
+    allowedTools: true,
     samplers: "llama.cpp",
     tokenize: "nightshift",
   },

@@ -59,7 +59,7 @@ function chatFields(
     messages: [...messages.map((message) => asMessage(message, dialect)), ...(prefilled ? [startOf(answerStart)] : [])],
     ...(prefilled && dialect.samplers === "vllm" && { add_generation_prompt: false, continue_final_message: true }),
     ...(tools.length > 0 && { tools }),
-    ...(tools.length > 0 && toolChoice !== undefined && choiceFields(toolChoice)),
+    ...(tools.length > 0 && toolChoice !== undefined && choiceFields(toolChoice, dialect)),
     ...(effort !== null && { reasoning_effort: effort }),
     ...(Object.keys(switches).length > 0 && { chat_template_kwargs: switches }),
     ...(budget !== null && Number.isFinite(budget) && { thinking_budget_tokens: budget }),
@@ -75,16 +75,21 @@ function asMessage(message: ChatMessage, { developer }: UpstreamDialect): ChatMe
   return message.role === "developer" && !developer ? { ...message, role: "system" } : message;
 }
 
-function choiceFields({ callable, required, restricted, parallel }: ToolChoice): Record<string, unknown> {
-  return { ...choiceOf(callable, required, restricted), ...(!parallel && { parallel_tool_calls: false }) };
+function choiceFields(choice: ToolChoice, dialect: UpstreamDialect): Record<string, unknown> {
+  return { ...choiceOf(choice, dialect), ...(!choice.parallel && { parallel_tool_calls: false }) };
 }
 
-function choiceOf(callable: ToolChoice["callable"], required: boolean, restricted: boolean): Record<string, unknown> {
-  const names = callable.map((tool) => ({ type: "function", function: { name: tool.function.name } }));
-  const [only] = names;
-  if (required && names.length === 1 && restricted) return { tool_choice: only };
-  // Engines know no choice among several tools: those that may not be called are left out.
-  return { ...(required && { tool_choice: "required" }), ...(restricted && { tools: callable }) };
+function choiceOf(
+  { callable, required, restricted }: ToolChoice,
+  { allowedTools }: UpstreamDialect,
+): Record<string, unknown> {
+  const tools = callable.map((tool) => ({ type: "function", function: { name: tool.function.name } }));
+  const mode = required ? "required" : "auto";
+  if (!restricted) return required ? { tool_choice: mode } : {};
+  if (required && tools.length === 1) return { tool_choice: tools[0] };
+  if (allowedTools) return { tool_choice: { type: "allowed_tools", allowed_tools: { mode, tools } } };
+  // Most engines know no choice among several tools: those that may not be called are left out.
+  return { ...(required && { tool_choice: mode }), tools: callable };
 }
 
 /** The form of the answer: by its schema where there is one, else by the client's grammar. */

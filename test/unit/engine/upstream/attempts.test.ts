@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from "vitest";
+import { Random } from "../../../../bench/base/random.ts";
 import type { FakeUpstream } from "../../../upstream/fake-upstream.ts";
 import type { Misbehaviour } from "../../../upstream/misbehaviour.ts";
 import { CHAT, chat, fake, outcomeOf, run, upstreamOf } from "./upstream-rig.ts";
@@ -10,6 +11,11 @@ function first(upstream: FakeUpstream, ...wrongs: Misbehaviour[]) {
 const always = (upstream: FakeUpstream, wrong: Misbehaviour) => {
   upstream.script = () => wrong;
 };
+/** The same numbers in every run. */
+function seeded(seed: number): () => number {
+  const random = new Random(seed);
+  return () => random.next();
+}
 const FAULT: Misbehaviour = { kind: "status", status: 500 };
 
 describe("attempts of a request", () => {
@@ -144,6 +150,32 @@ describe("two replicas", () => {
     for (let i = 0; i < 30 && gone!.breaker.state !== "closed"; i++) await outcomeOf(engine, chat("again"));
     expect(gone!.breaker.state).toBe("closed");
     expect(a.seen(CHAT).length).toBeGreaterThan(5);
+  });
+
+  it("fail no request that has shown nothing when one is killed under load", async () => {
+    const [a, b] = [await fake(), await fake()];
+    const { engine, access } = await upstreamOf([a, b], {}, { random: seeded(7) });
+    // Earlier requests have saved up retries.
+    for (let i = 0; i < 1000; i++) access.retries.requested();
+    // Some of the answers have begun at the first replica, and hang there until it is killed.
+    a.script = () => (a.seen(CHAT).length % 3 === 0 ? { kind: "stall", after: 1 } : null);
+    const works = Array.from({ length: 60 }, (_, nth) => run(engine, chat(`load ${nth}`)));
+    await expect.poll(() => a.seen(CHAT).length).toBeGreaterThan(9);
+    await Promise.all(works.filter(({ texts }) => texts[0] !== "").map(({ begun }) => begun));
+    await a.stop();
+    for (const work of works) {
+      const error = await work.ended;
+      if (error !== null) expect([work.texts[0], error.status >= 502]).toEqual(["load", true]);
+      else expect(work.texts[0]).toMatch(/^load \d+$/);
+    }
+    await expect
+      .poll(() => access.replicas.map(({ requests, tokens }) => [requests, tokens]))
+      .toEqual([
+        [0, 0],
+        [0, 0],
+      ]);
+    const after = await Promise.all(Array.from({ length: 30 }, () => outcomeOf(engine, chat("after"))));
+    expect(new Set(after)).toEqual(new Set(["after"]));
   });
 
   it("are both tried, one request at a time, where both breakers are open", async () => {

@@ -164,6 +164,15 @@ describe("the form of an answer", () => {
     });
   });
 
+  it("is a choice among some tools where the upstream knows one", () => {
+    const submission = {
+      ...prompted({ tools: offered }),
+      toolChoice: { ...choice, callable: [tool("g")], restricted: true },
+    };
+    const allowed = { type: "allowed_tools", allowed_tools: { mode: "auto", tools: [tool("g")] } };
+    expect(bodyOf(submission, "nightshift")).toEqual({ ...USUAL, tools: offered, tool_choice: allowed });
+  });
+
   it("is a schema beside tools", () => {
     const body = bodyOf({
       ...prompted({ tools: offered }),

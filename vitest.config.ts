@@ -1,6 +1,8 @@
 import { defineConfig } from "vitest/config";
 
 const UNIT = "test/unit/**/*.test.ts";
+/** The API once more with a second server under the one under test, as its upstream; their tests skip what that cannot have. */
+const OVER_UPSTREAM = ["chat", "streaming", "structured", "tools", "responses", "anthropic"];
 
 export default defineConfig({
   test: {
@@ -14,6 +16,14 @@ export default defineConfig({
     expect: { poll: { timeout: 200_000 } },
     // In this order, which is that of their names: the many short files come last, so that all workers end together.
     projects: [
+      {
+        extends: true,
+        test: {
+          name: "over an upstream",
+          include: OVER_UPSTREAM.map((suite) => `test/api/${suite}.test.ts`),
+          env: { TEST_OVER_UPSTREAM: "1" },
+        },
+      },
       { extends: true, test: { name: "servers", include: ["test/**/*.test.ts"], exclude: [UNIT] } },
       { extends: true, test: { name: "unit", include: [UNIT] } },
     ],

@@ -7,6 +7,9 @@ import OpenAI from "openai";
 import { Scrape } from "./scrape.ts";
 import { until } from "./until.ts";
 
+/** True in the project "over an upstream", where a second server computes the models of the one under test. */
+export const OVER_UPSTREAM = process.env.TEST_OVER_UPSTREAM !== undefined;
+
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export const CLI = `${ROOT}dist/server/cli.js`;
 export const SERVE = [process.execPath, CLI, "serve"] as const;
@@ -161,9 +164,16 @@ export class TestServer {
   }
 }
 
-/** Starts the server and waits until its models are loaded; the demo model unless `args` name others. */
+/**
+ * Starts the server and waits until its models are loaded; the demo model unless `args` name others. Over an
+ * upstream another server has these arguments, and the one that is returned has its models from that.
+ */
 export async function startServer(...args: string[]): Promise<TestServer> {
-  return readied(new TestServer(args));
+  const server = await readied(new TestServer(args));
+  if (!OVER_UPSTREAM) return server;
+  const front = new TestServer(["--upstream", `behind=${server.origin}/v1`], {}, SERVE);
+  void front.exited.then(() => server.stop());
+  return readied(front);
 }
 
 /** Waits until its models are loaded; stops a server that fails to load them. */

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { randomSchema } from "../unit/grammar/random-schema.ts";
 import { schemaCheck } from "../unit/grammar/schema-check.ts";
 import { ask, complete, type Options, stream } from "./ask.ts";
-import { startServer, type TestServer } from "./server.ts";
+import { OVER_UPSTREAM, startServer, type TestServer } from "./server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -142,7 +142,7 @@ describe("grammar", () => {
     expect(await others).toBe("3, 4, 5, 6, 7, 8, 9, 10, 11, 12");
   });
 
-  test("a grammar without a token to draw fails its own request only", async () => {
+  test.skipIf(OVER_UPSTREAM)("a grammar without a token to draw fails its own request only", async () => {
     const others = ask(server.client, "Count from 3 to 12.");
     const stuck = complete(server.client, "x", grammar('root ::= ""', { ignore_eos: true }));
     await expect(stuck).rejects.toMatchObject({ status: 400, code: "grammar_dead_end" });

@@ -31,6 +31,9 @@ export class Gate {
   readonly #placement: Placement;
   readonly #waiting: Record<"flex" | "batch", Set<Waiter>> = { flex: new Set(), batch: new Set() };
 
+  /** Runs until a replica's pause ends, while requests wait for it. */
+  #pause: NodeJS.Timeout | null = null;
+
   constructor(upstream: string, replicas: readonly Replica[], placement: Placement) {
     this.#upstream = upstream;
     this.#replicas = replicas;
@@ -73,6 +76,7 @@ export class Gate {
         },
       };
       queue.add(waiter);
+      this.#awaitPause();
       signal.addEventListener("abort", leave, { once: true });
     });
   }
@@ -83,11 +87,26 @@ export class Gate {
       for (const waiter of queue) {
         const visit = this.#tryEnter(waiter.entrance);
         // The first that finds no place keeps its turn.
-        if (visit === null) return;
+        if (visit === null) {
+          this.#awaitPause();
+          return;
+        }
         queue.delete(waiter);
         waiter.enter(visit);
       }
     }
+  }
+
+  /** No request leaves at the end of a pause: those that wait would stay until the next second. */
+  #awaitPause(): void {
+    const pauses = this.#candidates().flatMap(({ limit }) => (limit.pausedMs > 0 ? [limit.pausedMs] : []));
+    if (this.#pause !== null || pauses.length === 0) return;
+    const wake = () => {
+      this.#pause = null;
+      this.pump();
+    };
+    this.#pause = setTimeout(wake, Math.ceil(Math.min(...pauses)));
+    this.#pause.unref();
   }
 
   #tryEnter(entrance: Entrance): Visit | null {

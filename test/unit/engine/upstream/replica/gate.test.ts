@@ -137,6 +137,14 @@ describe("Gate", () => {
     expect(replicas[0]!.limit.inFlight).toBe(0);
   });
 
+  it("lets requests in when the pause ends that a replica asked for", async () => {
+    const { enter, entered, replicas, clock } = setUp();
+    replicas[0]!.limit.enter()!.end("busy", 20);
+    void enter("batch");
+    clock.ms += 20;
+    await expect.poll(() => entered).toEqual(["batch"]);
+  });
+
   it("has the places of the replicas that take requests", () => {
     const { gate, replicas } = setUp(["a", "b"]);
     expect(gate.places).toBe(16);

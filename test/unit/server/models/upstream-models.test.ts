@@ -45,8 +45,8 @@ describe("the configurations of upstreams", () => {
     await expect(configs(keyed({ apiKeyFile: keyFile(Uint8Array.of(0, 1, 2)) }))).rejects.toThrow("which has none");
   });
 
-  it("have the objectives of the options, and fixed ones where those are automatic", async () => {
-    expect(await configs("a=http://a")).toMatchObject([{ sloTtftMs: 2000, sloItlMs: 200 }]);
+  it("have the objectives of the options; between two tokens a fixed one where that is automatic", async () => {
+    expect(await configs("a=http://a")).toMatchObject([{ sloTtftMs: "auto", sloItlMs: 200 }]);
     expect(await configs("a=http://a", {}, 7)).toMatchObject([{ sloTtftMs: 7, sloItlMs: 7 }]);
   });
 });

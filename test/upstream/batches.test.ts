@@ -9,7 +9,7 @@ import { faulty } from "./faulty.ts";
 
 const CHAT = "/v1/chat/completions";
 /** Lines of each batch; UPSTREAM_BATCH_LINES=50000 makes the test a measurement. */
-const COUNT = Number(process.env.UPSTREAM_BATCH_LINES ?? 300);
+const COUNT = Number(process.env.UPSTREAM_BATCH_LINES ?? 150);
 vi.setConfig({ testTimeout: 400_000 + COUNT * 100 });
 const textOf = (nth: number) => `line ${nth} of many`;
 const LINES = Array.from({ length: COUNT }, (_, nth) => chatLine(`l${nth}`, textOf(nth), { model: "m" }));

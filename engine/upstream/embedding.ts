@@ -1,86 +1,55 @@
 import type { ApiError } from "../../openapi/api-error.ts";
-import type { EmbeddingListener, EmbeddingSubmission, Ticket } from "../engine.ts";
+import type { EmbeddingListener, EmbeddingSubmission } from "../engine.ts";
 import type { EmbeddingInput } from "../protocol/embedding.ts";
 import { CHARS_PER_TOKEN } from "../protocol/prompt.ts";
-import { AttemptFailure, attemptEvents } from "./attempt.ts";
-import { attempts } from "./attempts.ts";
-import type { WorkHome } from "./generation.ts";
-import type { Visit } from "./replica/replica.ts";
+import type { Tier } from "../protocol/request.ts";
+import { AttemptFailure } from "./attempt.ts";
+import type { Replica } from "./replica/replica.ts";
+import type { UpstreamWork, WorkRequest } from "./upstream-work.ts";
 
-/** One request for vectors, or for scores, at an upstream. */
-export class Embedding implements Ticket {
-  readonly #home: WorkHome;
-  readonly #submission: EmbeddingSubmission;
+/** One request for vectors, or for scores, at an upstream. No part of its answer is passed on before the whole. */
+export class Embedding implements WorkRequest {
+  readonly tier: Tier;
+  readonly promptTokens: number;
+  readonly answerTokens = 0;
+  readonly blocks = [];
+  readonly echo = null;
+  readonly begun = false;
+  readonly #model: string;
+  readonly #inputs: readonly EmbeddingInput[];
   readonly #listener: EmbeddingListener;
-  readonly #abort = new AbortController();
-  #over = false;
 
-  constructor(home: WorkHome, submission: EmbeddingSubmission, listener: EmbeddingListener) {
-    this.#home = home;
-    this.#submission = submission;
+  /** @param model its id at the upstream */
+  constructor(model: string, { inputs, tier }: EmbeddingSubmission, listener: EmbeddingListener) {
+    this.tier = tier;
+    this.promptTokens = Math.ceil(inputs.reduce((sum, input) => sum + sizeOf(input), 0));
+    this.#model = model;
+    this.#inputs = inputs;
     this.#listener = listener;
   }
 
-  /** Runs it to its end, which its listener gets. Never rejects. */
-  async run(): Promise<void> {
-    const { inputs, tier } = this.#submission;
-    await Promise.resolve();
-    if (this.#over) return;
-    const tokens = Math.ceil(inputs.reduce((sum, input) => sum + sizeOf(input), 0));
-    this.#listener.accepted(tokens, null);
-    const error = await attempts({
-      access: this.#home.access,
-      tier,
-      tokens,
-      blocks: [],
-      signal: this.#abort.signal,
-      content: () => false,
-      attempt: (visit) => this.#attempt(visit),
-    });
-    if (error === null || this.#over) return;
-    this.#fail(error);
-  }
-
-  cancel(): void {
-    if (this.#over) return;
-    this.#end();
-    this.#abort.abort();
-  }
-
-  async #attempt({ replica }: Visit): Promise<void> {
-    const { access, upstreamModel } = this.#home;
-    const { inputs, tier } = this.#submission;
-    const { path, body } = embeddingRequest(upstreamModel, inputs);
-    const marks = access.marks(tier);
-    const { firstEvent, batchSilence } = access.config.timeouts;
+  async attempt(work: UpstreamWork, replica: Replica): Promise<void> {
+    const { path, body } = embeddingRequest(this.#model, this.#inputs);
     let answer: unknown = null;
-    const events = attemptEvents({
-      dispatcher: access.dispatcher,
-      url: `${replica.url}${path}`,
-      headers: { ...access.headers, ...marks.headers },
-      body: JSON.stringify(body),
-      signal: this.#abort.signal,
-      timeouts: { firstEvent, silence: batchSilence },
-    });
-    for await (const list of events) for (const event of list) if (!event.done) answer = event.data;
-    const vectors = vectorsOf(answer, inputs.length);
+    for await (const list of work.events(replica, path, body)) {
+      for (const event of list) if (!event.done) answer = event.data;
+    }
+    const vectors = vectorsOf(answer, this.#inputs.length);
     if (vectors === null) throw new AttemptFailure({ kind: "broken" });
-    if (this.#over) return;
-    this.#end();
+    if (work.over) return;
     const counted = promptTokensOf(answer);
     if (counted !== null) this.#listener.accepted(counted, null);
     this.#listener.started();
     for (const [index, vector] of vectors.entries()) this.#listener.vector(index, vector);
+    if (!work.over) work.end();
   }
 
-  #fail(error: ApiError): void {
-    this.#end();
-    this.#listener.failed(error);
+  attemptFailed(): void {
+    // A failure tells nothing that other requests could use.
   }
 
-  #end(): void {
-    this.#over = true;
-    this.#home.ended(this);
+  named(error: ApiError): ApiError {
+    return error;
   }
 }
 

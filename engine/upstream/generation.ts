@@ -1,146 +1,109 @@
 import type { ApiError } from "../../openapi/api-error.ts";
-import type { RequestListener, Submission, Ticket } from "../engine.ts";
+import type { RequestListener, Submission } from "../engine.ts";
 import type { SequenceOutput } from "../protocol/output.ts";
 import { CHARS_PER_TOKEN } from "../protocol/prompt.ts";
+import type { Tier } from "../protocol/request.ts";
 import type { Classified } from "./answer/answer-class.ts";
 import { AnswerReader } from "./answer/answer-reader.ts";
-import { AttemptFailure, attemptEvents } from "./attempt.ts";
-import { attempts } from "./attempts.ts";
+import { AttemptFailure } from "./attempt.ts";
 import { upstreamRequest } from "./dialect/request-body.ts";
 import { prefixBlocks } from "./replica/prefix-blocks.ts";
-import { isOnline, type Visit } from "./replica/replica.ts";
+import { isOnline, type Replica } from "./replica/replica.ts";
 import type { UpstreamAccess } from "./upstream-access.ts";
+import type { UpstreamWork, WorkRequest } from "./upstream-work.ts";
 
-/** The engine that work belongs to. */
-export interface WorkHome {
-  readonly access: UpstreamAccess;
+export interface GenerationParts {
+  access: UpstreamAccess;
   /** The model's id at the upstream. */
-  readonly upstreamModel: string;
+  upstreamModel: string;
   /** Tokens of its longest request. */
-  readonly context: number;
-  /** An attempt at the submission failed. */
-  failed(submission: Submission, failed: Classified): void;
-  /** The work is over. */
-  ended(work: Ticket): void;
+  context: number;
+  submission: Submission;
+  listener: RequestListener;
+  attemptFailed: (failed: Classified) => void;
 }
 
 /** One submission at an upstream: attempts until one has content, and that one to its end. */
-export class Generation implements Ticket {
-  readonly #home: WorkHome;
-  readonly #submission: Submission;
-  readonly #listener: RequestListener;
-  readonly #abort = new AbortController();
-  /** Estimated tokens of its prompt: the upstream counts them at the end. */
-  readonly #promptTokens: number;
-  #content = false;
-  #over = false;
+export class Generation implements WorkRequest {
+  readonly tier: Tier;
+  readonly promptTokens: number;
+  readonly answerTokens: number;
+  readonly blocks: readonly number[];
+  readonly echo: string | null;
+  readonly #parts: GenerationParts;
+  #begun = false;
 
-  constructor(home: WorkHome, submission: Submission, listener: RequestListener) {
-    this.#home = home;
-    this.#submission = submission;
-    this.#listener = listener;
-    const { prompt } = submission;
-    this.#promptTokens =
-      prompt.kind === "tokens" ? prompt.tokens.length : Math.ceil(textOf(prompt).length / CHARS_PER_TOKEN);
+  constructor(parts: GenerationParts) {
+    this.#parts = parts;
+    const { prompt, echo, tier, n, maxTokens } = parts.submission;
+    const text = prompt.kind === "tokens" ? prompt.tokens.join() : textOf(prompt);
+    this.tier = tier;
+    this.promptTokens = prompt.kind === "tokens" ? prompt.tokens.length : Math.ceil(text.length / CHARS_PER_TOKEN);
+    this.answerTokens = n * (maxTokens ?? 0);
+    this.blocks = prefixBlocks(parts.upstreamModel, text);
+    this.echo = echo && prompt.kind === "text" ? prompt.text : null;
   }
 
-  /** Runs it to its end, which its listener gets. Never rejects. */
-  async run(): Promise<void> {
-    const { prompt, echo, tier, maxTokens, n } = this.#submission;
-    // A listener gets nothing within the call that submits.
-    await Promise.resolve();
-    if (this.#over) return;
-    this.#listener.accepted(this.#promptTokens, echo && prompt.kind === "text" ? prompt.text : null);
-    const error = await attempts({
-      access: this.#home.access,
-      tier,
-      tokens: this.#promptTokens + n * (maxTokens ?? 0),
-      blocks: prefixBlocks(this.#home.upstreamModel, prompt.kind === "tokens" ? prompt.tokens.join() : textOf(prompt)),
-      signal: this.#abort.signal,
-      content: () => this.#content,
-      failed: (failed) => this.#home.failed(this.#submission, failed),
-      attempt: (visit) => this.#attempt(visit),
-    });
-    if (error !== null)
-      this.#fail(isLong(error) ? error.withParam(prompt.kind === "chat" ? "messages" : "prompt") : error);
+  get begun(): boolean {
+    return this.#begun;
   }
 
-  cancel(): void {
-    if (this.#over) return;
-    this.#end();
-    this.#abort.abort();
-  }
-
-  async #attempt({ replica }: Visit): Promise<void> {
-    const { access, upstreamModel } = this.#home;
-    const { n, prompt, tier, maxTokens } = this.#submission;
-    const marks = access.marks(tier);
-    const { path, body } = upstreamRequest(this.#submission, upstreamModel, access.dialect);
-    const { firstEvent, onlineSilence, batchSilence } = access.config.timeouts;
+  async attempt(work: UpstreamWork, replica: Replica): Promise<void> {
+    const { access, upstreamModel, context, submission } = this.#parts;
+    const { n, prompt, maxTokens } = submission;
+    const { path, body } = upstreamRequest(submission, upstreamModel, access.dialect);
     const sentAt = access.clock.now();
     const { alone } = replica;
     const reader = new AnswerReader({
       kind: prompt.kind === "chat" ? "chat" : "text",
       choices: n,
-      promptEstimate: this.#promptTokens,
-      mostTokens: maxTokens ?? this.#home.context,
+      promptEstimate: this.promptTokens,
+      mostTokens: maxTokens ?? context,
       callId: () => access.callId(),
     });
-    const events = attemptEvents({
-      dispatcher: access.dispatcher,
-      url: `${replica.url}${path}`,
-      headers: { ...access.headers, ...marks.headers },
-      body: JSON.stringify({ ...body, ...marks.body }),
-      signal: this.#abort.signal,
-      timeouts: { firstEvent, silence: tier === "batch" ? batchSilence : onlineSilence },
-    });
-    for await (const list of events) {
+    for await (const list of work.events(replica, path, body)) {
       for (const event of list) {
         if (event.done) {
-          this.#finish(reader);
+          this.#finish(work, reader);
           break;
         }
         const outputs = readable(() => reader.read(event.data));
-        if (outputs.length > 0 && !this.#content && isOnline(tier)) replica.begun(access.clock.now() - sentAt, alone);
-        for (const output of outputs) this.#pass(output);
+        if (outputs.length > 0 && !this.#begun && isOnline(this.tier))
+          replica.begun(access.clock.now() - sentAt, alone);
+        for (const output of outputs) this.#pass(work, output);
       }
     }
     // Some engines leave out the mark of the end.
-    if (!this.#over) this.#finish(reader);
+    if (!work.over) this.#finish(work, reader);
   }
 
-  #finish(reader: AnswerReader): void {
+  attemptFailed(failed: Classified): void {
+    this.#parts.attemptFailed(failed);
+  }
+
+  named(error: ApiError): ApiError {
+    if (error.key !== "context_length_exceeded") return error;
+    return error.withParam(this.#parts.submission.prompt.kind === "chat" ? "messages" : "prompt");
+  }
+
+  #finish(work: UpstreamWork, reader: AnswerReader): void {
     const { outputs, counted } = readable(() => reader.end());
-    if (counted.estimated) this.#home.access.estimated();
-    for (const output of outputs) this.#pass(output);
-    if (!this.#over) this.#end();
+    if (counted.estimated) this.#parts.access.estimated();
+    for (const output of outputs) this.#pass(work, output);
+    if (!work.over) work.end();
   }
 
   /** From the first content on no other attempt is made. */
-  #pass(output: SequenceOutput): void {
+  #pass(work: UpstreamWork, output: SequenceOutput): void {
     // The listener of an earlier output may have cancelled it.
-    if (this.#over) return;
-    if (!this.#content) {
-      this.#content = true;
-      for (let index = 0; index < this.#submission.n; index++) this.#listener.started(index, 0, 0);
+    if (work.over) return;
+    const { listener, submission } = this.#parts;
+    if (!this.#begun) {
+      this.#begun = true;
+      for (let index = 0; index < submission.n; index++) listener.started(index, 0, 0);
     }
-    this.#listener.output(output);
+    listener.output(output);
   }
-
-  #fail(error: ApiError): void {
-    if (this.#over) return;
-    this.#end();
-    this.#listener.failed(error);
-  }
-
-  #end(): void {
-    this.#over = true;
-    this.#home.ended(this);
-  }
-}
-
-function isLong({ key }: ApiError): boolean {
-  return key === "context_length_exceeded";
 }
 
 function readable<T>(read: () => T): T {

@@ -36,10 +36,7 @@ type Ask = (path: string, body: object) => Promise<unknown>;
 type Counted = Exclude<TokenQuestion, { kind: "tokens" }>;
 
 async function askLlama(ask: Ask, _model: string, question: Counted): Promise<number[] | null> {
-  if (question.kind === "text") {
-    const { text: content, opening: add_special, special: parse_special } = question;
-    return tokensOf(await ask("/tokenize", { content, add_special, parse_special }));
-  }
+  if (question.kind === "text") return tokensOf(await ask("/tokenize", textBody(question)));
   const { prompt } = question;
   if (prompt.kind === "text") {
     return tokensOf(await ask("/tokenize", { content: prompt.text, add_special: true, parse_special: true }));
@@ -51,22 +48,23 @@ async function askLlama(ask: Ask, _model: string, question: Counted): Promise<nu
 }
 
 async function askVllm(ask: Ask, model: string, question: Counted): Promise<number[] | null> {
-  if (question.kind === "text") {
-    return tokensOf(await ask("/tokenize", { model, prompt: question.text, add_special_tokens: question.opening }));
-  }
-  const { prompt } = question;
+  if (question.kind === "prompt") return askPrompt(ask, model, question.prompt);
+  return tokensOf(await ask("/tokenize", { model, prompt: question.text, add_special_tokens: question.opening }));
+}
+
+async function askNightshift(ask: Ask, model: string, question: Counted): Promise<number[] | null> {
+  if (question.kind === "prompt") return askPrompt(ask, model, question.prompt);
+  return tokensOf(await ask("/tokenize", { model, ...textBody(question) }));
+}
+
+/** A server that renders chats itself. */
+async function askPrompt(ask: Ask, model: string, prompt: Prompt): Promise<number[] | null> {
   if (prompt.kind === "text") return tokensOf(await ask("/tokenize", { model, prompt: prompt.text }));
   return prompt.kind === "chat" ? tokensOf(await ask("/tokenize", { model, ...chatBody(prompt) })) : null;
 }
 
-async function askNightshift(ask: Ask, model: string, question: Counted): Promise<number[] | null> {
-  if (question.kind === "text") {
-    const { text: content, opening: add_special, special: parse_special } = question;
-    return tokensOf(await ask("/tokenize", { model, content, add_special, parse_special }));
-  }
-  const { prompt } = question;
-  if (prompt.kind === "text") return tokensOf(await ask("/tokenize", { model, prompt: prompt.text }));
-  return prompt.kind === "chat" ? tokensOf(await ask("/tokenize", { model, ...chatBody(prompt) })) : null;
+function textBody({ text, opening, special }: Extract<Counted, { kind: "text" }>): object {
+  return { content: text, add_special: opening, parse_special: special };
 }
 
 function chatBody({ messages, tools, variables }: ChatPrompt): object {

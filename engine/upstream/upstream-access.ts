@@ -145,6 +145,11 @@ export class UpstreamAccess {
     }
   }
 
+  /** The server failed at a request of its own. */
+  broken(error: unknown): void {
+    this.#deps.log.error({ upstream: this.config.name, err: error }, "A request's listener threw; it fails");
+  }
+
   /** A model's requests with the feature are refused here from now on. */
   refuses(model: string, feature: RequestFeature, remedy: string): void {
     const fields = { upstream: this.config.name, model, feature };

@@ -10,6 +10,7 @@ import type {
   RequestListener,
   Submission,
   Ticket,
+  WorkListener,
 } from "../engine.ts";
 import type { ModelFacts, RequestFeature, UpstreamFacts } from "../protocol/config.ts";
 import type { OnlineTier } from "../protocol/request.ts";
@@ -25,19 +26,22 @@ import { refusedFeature } from "./answer/refused-feature.ts";
 import { featuresOf } from "./dialect/request-body.ts";
 import { DEFAULT_CONTEXT } from "./dialect/upstream-config.ts";
 import { Embedding } from "./embedding.ts";
-import { Generation, type WorkHome } from "./generation.ts";
+import { Generation } from "./generation.ts";
 import { tokenizeAt } from "./tokenize.ts";
 import type { UpstreamAccess } from "./upstream-access.ts";
+import { UpstreamWork, type WorkRequest } from "./upstream-work.ts";
 
 /** Milliseconds for which a feature that the upstream refused is refused here: it may have been started anew. */
 const REMEMBERED_MS = 600_000;
 
 /** One model of an upstream. */
-export class UpstreamEngine implements Engine, WorkHome {
+export class UpstreamEngine implements Engine {
   readonly model: string;
   readonly upstreamModel: string;
   readonly access: UpstreamAccess;
-  readonly #work = new Set<Ticket>();
+  /** It names the upstream: the ledger has it as the version of the model. */
+  readonly #fingerprint: string;
+  readonly #work = new Set<UpstreamWork>();
   readonly #waiters = new Waiters<ModelFacts>();
   /** Features that it refused, and the time until which that counts. */
   readonly #refused = new Map<RequestFeature, number>();
@@ -50,6 +54,9 @@ export class UpstreamEngine implements Engine, WorkHome {
     this.model = model;
     this.upstreamModel = upstreamModel;
     this.access = access;
+    const { name } = access.config;
+    const hash = createHash("sha256").update(`${name}\n${upstreamModel}`).digest("hex");
+    this.#fingerprint = `fp_${name}_${hash.slice(0, 12)}`;
   }
 
   get state(): EngineState {
@@ -107,31 +114,34 @@ export class UpstreamEngine implements Engine, WorkHome {
   submit(submission: Submission, listener: RequestListener): Ticket {
     const refusal = this.#refusal() ?? upstreamRefusal(this.#upstream, featuresOf(submission));
     if (refusal !== null) return refusedHandle(listener, refusal);
-    const generation = new Generation(this, submission, listener);
-    this.#work.add(generation);
-    void generation.run();
-    return generation;
+    const { access, upstreamModel, context } = this;
+    const attemptFailed = (failed: Classified) => this.#learn(submission, failed);
+    return this.#start(
+      new Generation({ access, upstreamModel, context, submission, listener, attemptFailed }),
+      listener,
+    );
   }
 
   embed(submission: EmbeddingSubmission, listener: EmbeddingListener): Ticket {
     const refusal = this.#refusal();
     if (refusal !== null) return refusedHandle(listener, refusal);
-    const embedding = new Embedding(this, submission, listener);
-    this.#work.add(embedding);
-    void embedding.run();
-    return embedding;
+    return this.#start(new Embedding(this.upstreamModel, submission, listener), listener);
   }
 
-  failed(submission: Submission, { class: name, error }: Classified): void {
+  #start(request: WorkRequest, listener: WorkListener): Ticket {
+    const work = new UpstreamWork({ access: this.access, request, listener, ended: () => this.#work.delete(work) });
+    this.#work.add(work);
+    void work.run();
+    return work;
+  }
+
+  /** Remembers a feature that the upstream refused. */
+  #learn(submission: Submission, { class: name, error }: Classified): void {
     const refused = name === "client" ? refusedFeature(error) : null;
     if (refused === null || !featuresOf(submission).has(refused.feature)) return;
     const { feature, remedy } = refused;
     if (!this.#upstream.refuses.includes(feature)) this.access.refuses(this.model, feature, remedy);
     this.#refused.set(feature, this.access.clock.now() + REMEMBERED_MS);
-  }
-
-  ended(work: Ticket): void {
-    this.#work.delete(work);
   }
 
   ready(signal?: AbortSignal): Promise<ModelFacts> {
@@ -180,13 +190,6 @@ export class UpstreamEngine implements Engine, WorkHome {
     this.#state = { name: "closed" };
     this.#waiters.rejectAll(this.#whyOver());
     for (const work of [...this.#work]) work.cancel();
-  }
-
-  /** It names the upstream: the ledger has it as the version of the model. */
-  get #fingerprint(): string {
-    const { name } = this.access.config;
-    const hash = createHash("sha256").update(`${name}\n${this.upstreamModel}`).digest("hex");
-    return `fp_${name}_${hash.slice(0, 12)}`;
   }
 
   get #upstream(): UpstreamFacts {

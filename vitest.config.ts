@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 const UNIT = "test/unit/**/*.test.ts";
 /** The API once more with a second server under the one under test, as its upstream; their tests skip what that cannot have. */
-const OVER_UPSTREAM = ["chat", "streaming", "structured", "tools", "responses", "anthropic"];
+const OVER_UPSTREAM = ["chat", "streaming", "structured", "tools", "responses", "compaction", "anthropic"];
 
 export default defineConfig({
   test: {

@@ -5,23 +5,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { anthropicError } from "../../openapi/anthropic/error.ts";
 import { type Message, message, messageEvent } from "../../openapi/anthropic/message.ts";
 import { dryRunResponse } from "../../openapi/generation/dry-run.ts";
-import { copyGguf } from "./gguf-copy.ts";
 import { DEMO_MODEL, OVER_UPSTREAM, startServer, type TestServer } from "./server.ts";
-
-/** The demo model with a template that opens reasoning, and closes it where it is switched off. */
-const THINKER = `{%- for message in messages -%}
-{{- '<|im_start|>' + message.role + '\\n' -}}
-{%- if message.reasoning_content -%}{{- '<think>' + message.reasoning_content + '</think>' -}}{%- endif -%}
-{{- message.content + '<|im_end|>\\n' -}}
-{%- endfor -%}
-{{- '<|im_start|>assistant\\n' -}}
-{%- if enable_thinking is not defined or enable_thinking -%}{{- '<think>\\n' -}}{%- endif -%}`;
+import { writeThinker } from "./thinker.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "nightshift-anthropic-"));
 let server: TestServer;
 beforeAll(async () => {
   const thinker = join(folder, "thinker.gguf");
-  copyGguf(DEMO_MODEL, thinker, "tokenizer.chat_template", THINKER);
+  writeThinker(thinker);
   server = await startServer("--threads", "1", "--model", `demo=${DEMO_MODEL}`, "--model", `thinker=${thinker}`);
 });
 afterAll(async () => {

@@ -7,22 +7,15 @@ import { ollamaChatAnswer } from "../../openapi/ollama/chat.ts";
 import { ollamaEmbedAnswer, ollamaEmbeddingsAnswer } from "../../openapi/ollama/embed.ts";
 import { ollamaGenerateAnswer } from "../../openapi/ollama/generate.ts";
 import { ollamaLoaded, ollamaModel, ollamaTags } from "../../openapi/ollama/models.ts";
-import { copyGguf } from "./gguf-copy.ts";
 import { DEMO_MODEL, startServer, type TestServer } from "./server.ts";
+import { writeThinker } from "./thinker.ts";
 import { until } from "./until.ts";
-
-/** The demo model with a template that opens reasoning unless it is switched off. */
-const THINKER = `{%- for message in messages -%}
-{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' -}}
-{%- endfor -%}
-{{- '<|im_start|>assistant\\n' -}}
-{%- if enable_thinking is not defined or enable_thinking -%}{{- '<think>\\n' -}}{%- endif -%}`;
 
 const folder = mkdtempSync(join(tmpdir(), "nightshift-ollama-"));
 let server: TestServer;
 beforeAll(async () => {
   const thinker = join(folder, "thinker.gguf");
-  copyGguf(DEMO_MODEL, thinker, "tokenizer.chat_template", THINKER);
+  writeThinker(thinker);
   const models = ["--model", `demo=${DEMO_MODEL}`, "--model", `thinker=${thinker}`, "--alias", "night=demo"];
   server = await startServer("--threads", "1", "--reasoning-budget", "8", "--keep-alive", "10m", ...models);
 });

@@ -8,17 +8,19 @@ import { noteUse } from "../http/access-log.ts";
 import { readJson } from "../http/body/json-body.ts";
 import { ClientGone } from "../http/connection/client-gone.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { RouteMetrics } from "../metrics/route-metrics.ts";
 import type { AppOptions } from "../options/app-options.ts";
+import type { Router, Routing } from "../routing/router.ts";
 import { Deferral, type DeferralDeps } from "./deferral.ts";
 import type { InferenceEndpoint, Outcome } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { RequestCount } from "./request-count.ts";
-import type { RequestRouter } from "./request-router.ts";
 
 export interface AnswerDeps extends DeferralDeps {
   admission: Admission;
   limits: UsageLimits;
-  router: RequestRouter;
+  router: Pick<Router, "route">;
+  routeMetrics: Pick<RouteMetrics, "routed">;
   metrics: Pick<Metrics, "meter" | "turnedAway">;
   options: Pick<AppOptions, "bodyLimit">;
   clock: Clock;
@@ -62,7 +64,7 @@ export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, de
       return { ready, run, position, startMs };
     });
     const { ready, run, position, startMs } = admitted;
-    if (routing !== null) router.taken(routing, ready.model.id, res);
+    if (routing !== null) noteRoute(exchange, routing, ready.model.id, deps.routeMetrics);
 
     const charge = await limits.reserve(caller, () => run.estimate(), res);
     try {
@@ -103,6 +105,18 @@ async function firstOf<T>(names: readonly (string | null)[], admit: (name: strin
     }
   }
   throw first;
+}
+
+/** The client and the metrics get the model that took the request, and the reason. */
+function noteRoute(
+  { res }: Exchange,
+  { route, models, reason }: Routing,
+  model: string,
+  metrics: Pick<RouteMetrics, "routed">,
+): void {
+  const why = model === models[0] ? reason : "overflow";
+  if (!res.headersSent) res.setHeader("x-nightshift-route", encodeURI(`${route}=${model}; ${why}`));
+  metrics.routed(model, why);
 }
 
 /** The error with the endpoint's own name of the messages: the engine knows only that of chats. */

@@ -5,7 +5,7 @@ import type { ReadyModel } from "../admission/ready-model.ts";
 import type { InFlight } from "../admission/start-timeout.ts";
 import type { UsageEstimate } from "../admission/usage-estimate.ts";
 import type { Charge, ChargeableUse } from "../admission/usage-limits.ts";
-import type { RequestTraits } from "../routing/request-traits.ts";
+import type { RoutableRequest } from "../routing/router.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RequestCount } from "./request-count.ts";
 
@@ -26,17 +26,11 @@ export interface InferenceEndpoint {
 }
 
 /** A valid body. */
-export interface InferenceRequest {
-  /** A name of the model; null for the only one that the key may use. */
-  readonly model: string | null;
-  /** Null where the request names no tier: then any key may send it, and it waits for its model as `default`. */
-  readonly tier: OnlineTier | null;
+export interface InferenceRequest extends RoutableRequest {
   /** The endpoint of the batch line that the request may become when too much is ahead of it; null for none. */
   readonly jobEndpoint: BatchEndpoint | null;
   /** True for a request that a metric counts under its model once that is known. */
   readonly metered: boolean;
-  /** Its properties, for a name that stands for several models. Absent where no rule can depend on any. */
-  traits?(): RequestTraits;
   /** Fields of the body that were accepted and not used. */
   readonly ignored: readonly string[];
   /** Throws the ApiError of a request that the model does not support. */

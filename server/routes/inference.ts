@@ -24,7 +24,6 @@ import type { Routes } from "../http/routes.ts";
 import { type AnswerDeps, answer } from "../inference/answer.ts";
 import type { InferenceEndpoint } from "../inference/endpoint.ts";
 import { Exchange } from "../inference/exchange.ts";
-import { RequestRouter } from "../inference/request-router.ts";
 import { LimitMetrics } from "../metrics/limit-metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { RouteMetrics } from "../metrics/route-metrics.ts";
@@ -38,7 +37,7 @@ export interface InferenceRouteParts
   extends AdmissionDeps,
     Omit<UsageLimitsDeps, "rateLimits" | "limitMetrics">,
     GenerationEndpointDeps,
-    Omit<AnswerDeps, "admission" | "limits" | "router"> {
+    Omit<AnswerDeps, "admission" | "limits" | "router" | "routeMetrics"> {
   routes: readonly Route[];
   metrics: Metrics;
   options: AppOptions;
@@ -63,11 +62,9 @@ export function inferenceRoutes(parts: InferenceRouteParts): Routes {
   models.added(watch);
   const limits = new UsageLimits({ ...parts, rateLimits: new RateLimits(() => clock.now()), limitMetrics });
   const stateOf = modelState({ models, loads, admission, prices: parts.prices });
-  const router = new RequestRouter(
-    new Router({ routes: parts.routes, stateOf, epochMs: () => clock.epochMs() }),
-    new RouteMetrics(metrics.registry),
-  );
-  const deps = { ...parts, admission, limits, router };
+  const router = new Router({ routes: parts.routes, stateOf, epochMs: () => clock.epochMs() });
+  const routeMetrics = new RouteMetrics(metrics.registry);
+  const deps = { ...parts, admission, limits, router, routeMetrics };
   const post = (endpoint: InferenceEndpoint): { post: RequestHandler } => ({
     post: (req, res) => answer(new Exchange(req, res), endpoint, deps),
   });

@@ -1,6 +1,6 @@
 import type { OnlineTier } from "../../engine/protocol/request.ts";
 import { type Caller, mayUseModel } from "../../ledger/key.ts";
-import type { RequestTraits } from "./request-traits.ts";
+import { NO_TRAITS, type RequestTraits } from "./request-traits.ts";
 import type { Route, RouteCondition } from "./route.ts";
 
 /** The present state of a model, as far as routes depend on it. */
@@ -21,6 +21,16 @@ export interface RouterDeps {
   stateOf: (model: string, tier: OnlineTier, traits: RequestTraits) => RouteModel | undefined;
   /** Unix milliseconds. */
   epochMs: () => number;
+}
+
+/** A request as far as its route depends on it. */
+export interface RoutableRequest {
+  /** A name of a model or a route; null for the only model that the key may use. */
+  readonly model: string | null;
+  /** Null where the request names no tier: then any key may send it, and it waits for its model as `default`. */
+  readonly tier: OnlineTier | null;
+  /** Its properties. Absent where no rule can depend on any. */
+  traits?(): RequestTraits;
 }
 
 /** The models for one request, best first, and why the first is. */
@@ -46,24 +56,18 @@ export class Router {
     this.#byName = new Map(deps.routes.map((route) => [route.name, route]));
   }
 
-  has(name: string | null): name is string {
-    return name !== null && this.#byName.has(name);
-  }
-
   /** True for a route of which the caller may use a model. */
   reaches(name: string, caller: Caller): boolean {
     return this.#byName.get(name)?.models.some((model) => mayUseModel(caller, model)) ?? false;
   }
 
   /** Null for a name that is no route's, and where the key may use none of its models. */
-  route(
-    name: string | null,
-    traits: RequestTraits,
-    { tier, caller }: { tier: OnlineTier; caller: Caller },
-  ): Routing | null {
-    const route = name === null ? undefined : this.#byName.get(name);
+  route(request: RoutableRequest, caller: Caller): Routing | null {
+    const route = request.model === null ? undefined : this.#byName.get(request.model);
     const models = route?.models.filter((model) => mayUseModel(caller, model)) ?? [];
     if (route === undefined || models.length === 0) return null;
+    const tier = request.tier ?? "default";
+    const traits = request.traits?.() ?? NO_TRAITS;
     const states = new Map(models.map((model) => [model, this.#deps.stateOf(model, tier, traits)]));
     const number = route.rules.findIndex(
       ({ when, model }) =>

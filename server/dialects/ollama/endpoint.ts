@@ -1,9 +1,9 @@
 import { sendJson } from "../../http/respond.ts";
 import type { InferenceEndpoint, InferenceRequest } from "../../inference/endpoint.ts";
 import type { Exchange } from "../../inference/exchange.ts";
-import type { RequestRouter } from "../../inference/request-router.ts";
 import type { ModelSet } from "../../models/model-set.ts";
 import type { Residency } from "../../models/residency.ts";
+import type { Router } from "../../routing/router.ts";
 import { TokenRun } from "../../tokenize/token-run.ts";
 import { type LoadRequest, type PromptField, readLoad } from "./load.ts";
 import { namedModel, routedName } from "./model-name.ts";
@@ -11,7 +11,7 @@ import { namedModel, routedName } from "./model-name.ts";
 export interface OllamaEndpointDeps {
   models: ModelSet;
   residency: Pick<Residency, "unload">;
-  router: Pick<RequestRouter, "reaches">;
+  router: Pick<Router, "reaches">;
 }
 
 export interface OllamaEndpointParts {

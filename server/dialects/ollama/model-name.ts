@@ -1,8 +1,8 @@
 import type { Caller } from "../../../ledger/key.ts";
 import { ApiError } from "../../../openapi/api-error.ts";
 import { findModel } from "../../admission/model-lookup.ts";
-import type { RequestRouter } from "../../inference/request-router.ts";
 import type { ModelSet, ServedModel } from "../../models/model-set.ts";
+import type { Router } from "../../routing/router.ts";
 
 const TAG = ":latest";
 
@@ -30,7 +30,7 @@ async function knownName(models: ModelSet, name: string): Promise<string> {
 
 /** The name by which a request is routed: that of a route, else the own name of the model. Throws as `namedModel`. */
 export async function routedName(
-  { models, router }: { models: ModelSet; router: Pick<RequestRouter, "reaches"> },
+  { models, router }: { models: ModelSet; router: Pick<Router, "reaches"> },
   name: string,
   caller: Caller,
 ): Promise<string> {

@@ -25,7 +25,7 @@ function rig(settings: Partial<Settings>, states: Record<string, Partial<RouteMo
       present[model] = state;
     },
     route: (traits: Partial<RequestTraits> = {}, tier: OnlineTier = "default", caller: Caller = CALLER) =>
-      router.route("chat", { ...NO_TRAITS, ...traits }, { tier, caller }),
+      router.route({ model: "chat", tier, traits: () => ({ ...NO_TRAITS, ...traits }) }, caller),
     reaches: (caller: Caller, name = "chat") => router.reaches(name, caller),
   };
 }

@@ -5,7 +5,7 @@ type Stored<Token> = Token extends { bytes: Uint8Array } ? Omit<Token, "bytes"> 
 type StoredLogprob = Stored<TokenLogprob> & { top: Stored<TokenLogprob>[] };
 type StoredDelta = Omit<Partial<TextDelta>, "logprobs"> & { logprobs?: StoredLogprob[] };
 
-/** Outputs of steps as JSON, without their empty fields: a tenth of the events that are written from them. */
+/** Outputs of steps as JSON, without their empty fields: far less than the events that are written from them. */
 export function storedSaid(said: readonly TextDelta[]): string {
   return JSON.stringify(said.map(storedDelta));
 }

@@ -89,7 +89,7 @@ export class UpstreamWork implements Ticket {
   /** The events of the answer to a request that is sent to this replica. */
   events(replica: Replica, path: string, body: object): AsyncGenerator<readonly UpstreamEvent[]> {
     const { access, request } = this.#parts;
-    const { firstEvent, onlineSilence, batchSilence } = access.config.timeouts;
+    const { firstEvent, silence, batchSilence } = access.config.timeouts;
     const marks = access.marks(request.tier);
     return attemptEvents({
       dispatcher: access.dispatcher,
@@ -97,7 +97,7 @@ export class UpstreamWork implements Ticket {
       headers: { ...access.headers, ...marks.headers },
       body: JSON.stringify({ ...body, ...marks.body }),
       signal: this.#abort.signal,
-      timeouts: { firstEvent, silence: request.tier === "batch" ? batchSilence : onlineSilence },
+      timeouts: { firstEvent, silence: request.tier === "batch" ? batchSilence : silence },
     });
   }
 

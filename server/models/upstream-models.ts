@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { DEFAULT_TIMEOUTS, type UpstreamConfig } from "../../engine/upstream/dialect/upstream-config.ts";
+import type { UpstreamConfig } from "../../engine/upstream/dialect/upstream-config.ts";
 import { OptionsError } from "../../platform/options-error.ts";
 import type { UpstreamSetting } from "../options/kinds/upstream-kind.ts";
 import type { Options } from "../options/table.ts";
@@ -22,7 +22,6 @@ export function upstreamConfigs(
       ...setting,
       ...objectives,
       apiKey: await apiKeyOf({ name: setting.name, apiKeyEnv, apiKeyFile }, env),
-      timeouts: DEFAULT_TIMEOUTS,
     })),
   );
 }

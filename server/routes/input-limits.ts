@@ -198,7 +198,7 @@ export const OTHER_INPUTS: Readonly<Record<string, InputLimits>> = {
   "an answer of an upstream": {
     bytes: `a stream ${MOST_STREAM_BYTES / KiB / KiB} MiB, an event ${count(MOST_EVENT_CHARACTERS)} characters; one body ${MOST_BODY_BYTES / KiB / KiB} MiB, an error ${MAX_ERROR_BODY_BYTES / KiB} KiB`,
     items: "the choices that were asked for",
-    time: `${seconds(DEFAULT_TIMEOUTS.connect)} to connect, ${seconds(DEFAULT_TIMEOUTS.firstEvent)} to the first event, ${seconds(DEFAULT_TIMEOUTS.onlineSilence)} between two, ${seconds(DEFAULT_TIMEOUTS.batchSilence)} for a batch line`,
+    time: `${seconds(DEFAULT_TIMEOUTS.connect)} to connect, ${seconds(DEFAULT_TIMEOUTS.firstEvent)} to the first event, ${seconds(DEFAULT_TIMEOUTS.silence)} between two, ${seconds(DEFAULT_TIMEOUTS.batchSilence)} for a batch line, unless the upstream's timeouts say otherwise`,
     memory: "an event at a time; one body once",
     countsAgainst: "the request",
   },

@@ -8,14 +8,11 @@ import type { UpstreamOptions } from "./upstream-options.ts";
 /** The settings of an upstream in a file of options, beside its fake. */
 export type FakeSettings = Partial<UpstreamOptions> & { settings?: Record<string, unknown> };
 
-/** A file of options with one upstream for each fake, of the fake's name; JSON is YAML. */
-function optionsFile(fakes: ReadonlyMap<string, FakeUpstream>, all: Readonly<Record<string, FakeSettings>>): string {
+/** The path of a file of options with these upstreams; JSON is YAML. */
+export function optionsFile(upstream: Readonly<Record<string, unknown>>): string {
   const folder = mkdtempSync(join(tmpdir(), "nightshift-upstreams-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "nightshift.yaml");
-  const upstream = Object.fromEntries(
-    [...fakes].map(([name, { baseUrl }]) => [name, { url: baseUrl, ...all[name]?.settings }]),
-  );
   writeFileSync(path, JSON.stringify({ upstream }));
   return path;
 }
@@ -40,7 +37,10 @@ export class ServedFakes {
     for (const [name, { settings: _, ...options }] of Object.entries(all)) {
       fakes.set(name, await FakeUpstream.start({ kind: "vllm", model: name, ...options }));
     }
-    const server = await readied(new TestServer(["--config", optionsFile(fakes, all), ...args], env));
+    const upstream = Object.fromEntries(
+      [...fakes].map(([name, { baseUrl }]) => [name, { url: baseUrl, ...all[name]?.settings }]),
+    );
+    const server = await readied(new TestServer(["--config", optionsFile(upstream), ...args], env));
     return new ServedFakes(server, fakes);
   }
 

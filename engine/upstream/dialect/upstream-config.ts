@@ -46,15 +46,15 @@ export interface UpstreamTimeouts {
   connect: number;
   /** From the request to the first event of its answer. */
   firstEvent: number;
-  /** Between two events of an answer, by tier: nobody reads a batch line meanwhile. */
-  onlineSilence: number;
+  /** Between two events of an answer; nobody reads a batch line meanwhile. */
+  silence: number;
   batchSilence: number;
 }
 
 export const DEFAULT_TIMEOUTS: UpstreamTimeouts = {
   connect: 2000,
   firstEvent: 600_000,
-  onlineSilence: 60_000,
+  silence: 60_000,
   batchSilence: 540_000,
 };
 

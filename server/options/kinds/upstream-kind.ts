@@ -1,6 +1,12 @@
 import { z } from "zod";
 import { PRIORITY_STYLES, type PriorityStyle } from "../../../engine/upstream/dialect/priority.ts";
-import { UPSTREAM_KINDS, type UpstreamKind } from "../../../engine/upstream/dialect/upstream-config.ts";
+import {
+  DEFAULT_TIMEOUTS,
+  UPSTREAM_KINDS,
+  type UpstreamKind,
+  type UpstreamTimeouts,
+} from "../../../engine/upstream/dialect/upstream-config.ts";
+import { seconds } from "./duration-kind.ts";
 import type { Kind } from "./kind.ts";
 
 /** One upstream as the options set it. */
@@ -17,6 +23,7 @@ export interface UpstreamSetting {
   priority: PriorityStyle;
   context: number | null;
   trusted: boolean;
+  timeouts: UpstreamTimeouts;
 }
 
 const MOST_REPLICAS = 64;
@@ -42,6 +49,25 @@ const urls = z.preprocess(
   z.array(url).min(1).max(MOST_REPLICAS),
 );
 
+/** Seconds or a duration; the setting has milliseconds. */
+function timeout(most: number, defaultMs: number) {
+  const { schema, allowed } = seconds(0.1, most);
+  const refused = { error: `must be ${allowed}` };
+  return z
+    .preprocess((value) => schema.safeParse(value).data, z.number(refused))
+    .transform((value) => Math.round(value * 1000))
+    .prefault(defaultMs / 1000);
+}
+
+const timeouts = z
+  .strictObject({
+    connect: timeout(60, DEFAULT_TIMEOUTS.connect),
+    firstEvent: timeout(3600, DEFAULT_TIMEOUTS.firstEvent),
+    silence: timeout(3600, DEFAULT_TIMEOUTS.silence),
+    batchSilence: timeout(3600, DEFAULT_TIMEOUTS.batchSilence),
+  })
+  .prefault({});
+
 const settings = z
   .strictObject({
     url: urls.optional(),
@@ -62,6 +88,7 @@ const settings = z
     priority: z.enum(PRIORITY_STYLES).default("none"),
     context: z.number().int().min(16).max(100_000_000).nullable().default(null),
     trusted: z.boolean().default(false),
+    timeouts,
   })
   .refine(
     ({ url, replicas }) => (url === undefined) !== (replicas === undefined),
@@ -109,7 +136,7 @@ export function upstreams(): Kind<UpstreamSetting[]> {
     metavar: "name=url",
     allowed:
       "name=url, with an http or https URL such as http://gpu-1:8000/v1; in the file a map of names to URLs, or to maps of " +
-      "url or replicas, kind, models, apiKeyEnv, apiKeyFile, priority, context and trusted",
+      "url or replicas, kind, models, apiKeyEnv, apiKeyFile, priority, context, trusted and timeouts",
     schema: sources
       .pipe(z.array(z.union([written, z.unknown()]).pipe(named)))
       .refine((list) => new Set(list.map((one) => one.name)).size === list.length, "two have the same name"),

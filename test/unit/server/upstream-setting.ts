@@ -1,3 +1,4 @@
+import { DEFAULT_TIMEOUTS } from "../../../engine/upstream/dialect/upstream-config.ts";
 import type { UpstreamSetting } from "../../../server/options/kinds/upstream-kind.ts";
 
 /** The setting of an upstream that only has replicas. */
@@ -8,7 +9,7 @@ export function upstreamSetting(
 ): UpstreamSetting {
   return {
     ...{ name, replicas, kind: null, models: null, apiKeyEnv: null, apiKeyFile: null },
-    ...{ priority: "none", context: null, trusted: false },
+    ...{ priority: "none", context: null, trusted: false, timeouts: DEFAULT_TIMEOUTS },
     ...more,
   };
 }

@@ -21,7 +21,7 @@ export const CONFIG: UpstreamConfig = {
   trusted: false,
   sloTtftMs: 2000,
   sloItlMs: 200,
-  timeouts: { connect: 2000, firstEvent: 60_000, onlineSilence: 60_000, batchSilence: 60_000 },
+  timeouts: { connect: 2000, firstEvent: 60_000, silence: 60_000, batchSilence: 60_000 },
 };
 
 /** A fake upstream that ends with the test. */

@@ -1,11 +1,12 @@
 import { describe, expect, it, test } from "vitest";
-import { UPSTREAM_KINDS } from "../../../../../engine/upstream/dialect/upstream-config.ts";
+import { DEFAULT_TIMEOUTS, UPSTREAM_KINDS } from "../../../../../engine/upstream/dialect/upstream-config.ts";
 import { upstreams } from "../../../../../server/options/kinds/upstream-kind.ts";
 import { resolveOptions } from "../../../../../server/options/read.ts";
 
 const { schema } = upstreams();
 const DEFAULTS = {
   ...{ kind: null, models: null, apiKeyEnv: null, apiKeyFile: null, priority: "none", context: null, trusted: false },
+  timeouts: DEFAULT_TIMEOUTS,
 };
 const URL = "http://gpu-1:8000/v1";
 
@@ -57,6 +58,21 @@ describe("upstreams", () => {
       ],
     ],
     ["auto", { a: { url: "http://a", kind: "auto" } }, [{ name: "a", replicas: ["http://a/v1"], kind: null }]],
+    [
+      "timeouts in seconds and as durations",
+      { a: { url: "http://a", timeouts: { connect: "250ms", firstEvent: "1h", silence: 0.5, batchSilence: "2m" } } },
+      [
+        {
+          ...{ name: "a", replicas: ["http://a/v1"] },
+          timeouts: { connect: 250, firstEvent: 3_600_000, silence: 500, batchSilence: 120_000 },
+        },
+      ],
+    ],
+    [
+      "one timeout",
+      { a: { url: "http://a", timeouts: { silence: 5 } } },
+      [{ name: "a", replicas: ["http://a/v1"], timeouts: { ...DEFAULT_TIMEOUTS, silence: 5000 } }],
+    ],
     ["none", [], []],
   ])("are read of %s", (_, value, settings) => {
     expect(schema.parse(value)).toEqual(settings.map((one) => ({ ...DEFAULTS, ...one })));
@@ -86,6 +102,9 @@ describe("upstreams", () => {
     ["two sources of a key", { a: { url: "http://a", apiKeyEnv: "A", apiKeyFile: "b" } }, "both"],
     ["an unknown priority", { a: { url: "http://a", priority: "high" } }, ""],
     ["a context of nothing", { a: { url: "http://a", context: 0 } }, ""],
+    ["a timeout of nothing", { a: { url: "http://a", timeouts: { connect: 0 } } }, "must be seconds from 0.1 to 60"],
+    ["a longer timeout", { a: { url: "http://a", timeouts: { silence: "2h" } } }, "must be seconds from 0.1 to 3,600"],
+    ["an unknown timeout", { a: { url: "http://a", timeouts: { total: 1 } } }, "total"],
     ["a number", 7, ""],
     ["null", { a: null }, "neither or both"],
   ])("are refused with %s", (_, value, message) => {

@@ -64,7 +64,7 @@ export class UpstreamAccess {
     this.#priority = config.priority !== "none";
     // The timeouts of an attempt are its own; a pool with requests is never closed by time.
     this.dispatcher = new Agent({ connect: { timeout: config.timeouts.connect }, headersTimeout: 0, bodyTimeout: 0 });
-    this.replicas = config.replicas.map((url) => new Replica(url, deps.clock));
+    this.replicas = config.replicas.map(({ url, weight }) => new Replica(url, deps.clock, weight));
     this.gate = new Gate(config.name, this.replicas, new Placement(deps.random));
     this.retries = new RetryBudget(deps.clock);
     this.headers = config.apiKey === null ? {} : { authorization: `Bearer ${config.apiKey}` };

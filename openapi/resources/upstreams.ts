@@ -15,6 +15,7 @@ const load = z.object({
 
 const replica = z.object({
   url: z.string(),
+  weight: z.number().describe("Its part of the load, relative to those of the others."),
   healthy: z.boolean().describe("True while it lists its models."),
   in_flight: z
     .object({ online: count, lower_tiers: count })

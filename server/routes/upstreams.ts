@@ -41,9 +41,10 @@ function modelObject(engine: UpstreamEngine): UpstreamReport["models"][number] {
 }
 
 function replicaObject(replica: Replica, now: number): UpstreamReport["replicas"][number] {
-  const { url, healthy, requests, online, limit, load, loadAt, breaker, lastError } = replica;
+  const { url, weight, healthy, requests, online, limit, load, loadAt, breaker, lastError } = replica;
   return {
     url,
+    weight,
     healthy,
     in_flight: { online, lower_tiers: requests - online },
     limit: limit.limit,

@@ -28,8 +28,8 @@ it("Nightshift reads the mounted file, which names vLLM's service and its key", 
   expect(existsSync(new URL(file, deploy))).toBe(true);
   expect(nightshift.environment.NIGHTSHIFT_CONFIG).toBe(mounted);
   const { replicas, apiKey } = await upstream();
-  expect(replicas).toEqual(["http://vllm:8000/v1"]);
-  expect(Object.keys(services)).toContain(new URL(replicas[0]!).hostname);
+  expect(replicas).toEqual([{ url: "http://vllm:8000/v1", weight: 1 }]);
+  expect(Object.keys(services)).toContain(new URL(replicas[0]!.url).hostname);
   expect(apiKey).toBe("secret-of-the-test");
   expect(nightshift.environment.VLLM_API_KEY).toBe(vllm.environment.VLLM_API_KEY);
 });

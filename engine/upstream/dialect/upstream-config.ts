@@ -17,14 +17,22 @@ export const UPSTREAM_KINDS = [
 /** The engines whose dialects of OpenAI's API are known; `openai` is any other, hosted APIs among them. */
 export type UpstreamKind = (typeof UPSTREAM_KINDS)[number];
 
+/** One address of an upstream. */
+export interface ReplicaConfig {
+  /** Base URL, such as `http://gpu-1:8000/v1`, without a slash at its end. */
+  url: string;
+  /** Its part of the load, relative to those of the others. */
+  weight: number;
+}
+
 /** The settings of one upstream: an engine, or a cluster of its own behind one address. */
 export interface UpstreamConfig {
   /** Names it in metrics, logs and errors. */
   name: string;
   /** Null: read from its list of models. */
   kind: UpstreamKind | null;
-  /** Base URLs, such as `http://gpu-1:8000/v1`, without a slash at their end. Each serves every model of the upstream. */
-  replicas: readonly string[];
+  /** Each serves every model of the upstream. */
+  replicas: readonly ReplicaConfig[];
   /** Ids of its models by the name that this server gives them; null serves all that it lists, under their own ids. */
   models: Readonly<Record<string, string>> | null;
   /** Sent as a bearer token; null for none. Never part of a log, an error or the database. */

@@ -117,6 +117,7 @@ export class Gate {
     const seen = this.#replicas.map((replica) => ({
       replica,
       id: replica.url,
+      weight: replica.weight,
       healthy: candidates.includes(replica) && replica.admits(tier, last),
       tried: avoid.has(replica.url),
       requests: replica.requests,

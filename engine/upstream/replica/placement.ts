@@ -3,6 +3,8 @@ import { RememberedBlocks } from "./prefix-blocks.ts";
 /** A replica of the model as placement sees it. */
 export interface Candidate {
   readonly id: string;
+  /** Its part of the load, relative to those of the others. */
+  readonly weight: number;
   /** It serves the model, its health check succeeds, and its breaker admits a request. */
   readonly healthy: boolean;
   /** The request was sent to it before, and failed. */
@@ -23,7 +25,7 @@ export interface Choice<Replica extends Candidate> {
 
 /** The share of a prompt's blocks above which a replica that has them is preferred. */
 const LEAST_MATCH = 0.5;
-/** Loads are out of balance when the most and the least requests in flight differ by more than both. */
+/** Loads are out of balance when the most and the least requests in flight, by weight, differ by more than both. */
 const IMBALANCE = 32;
 const IMBALANCE_RATIO = 1.1;
 /** Share of the KV cache above which running requests may have to be preempted. */
@@ -37,6 +39,9 @@ const FULL_KV = 0.9;
  * | balance | loads are out of balance: the least loaded one |
  * | prefix | one was sent more than half of the prompt lately: the one with the most of it |
  * | two random | the one of two with fewer tokens in flight |
+ *
+ * Requests and tokens in flight count by weight: divided by the replica's weight, as a multiple of the mean. The two are drawn by
+ * weight too, so that idle replicas have their shares.
  *
  * Other programs may use the replicas too, and a prefix may have been evicted there: the choice is a good guess and no more.
  */
@@ -90,10 +95,18 @@ export class Placement {
   }
 
   #betterOfTwo<Replica extends Candidate>(replicas: readonly Replica[]): Replica {
-    const one = Math.floor(this.#random() * replicas.length);
-    const step = 1 + Math.floor(this.#random() * (replicas.length - 1));
-    const other = (one + step) % replicas.length;
-    return replicas[one]!.tokens <= replicas[other]!.tokens ? replicas[one]! : replicas[other]!;
+    const one = this.#drawn(replicas);
+    const other = this.#drawn(replicas.filter((replica) => replica !== one));
+    return one.tokens / one.weight <= other.tokens / other.weight ? one : other;
+  }
+
+  #drawn<Replica extends Candidate>(replicas: readonly Replica[]): Replica {
+    let left = this.#random() * totalWeight(replicas);
+    for (const replica of replicas) {
+      left -= replica.weight;
+      if (left < 0) return replica;
+    }
+    return replicas.at(-1)!;
   }
 
   #blocksOf(id: string): RememberedBlocks {
@@ -126,14 +139,20 @@ function preferred<Replica>(all: readonly Replica[], wanted: (replica: Replica) 
 }
 
 function isUnbalanced(replicas: readonly Candidate[]): boolean {
-  const loads = replicas.map(({ requests }) => requests);
+  const mean = totalWeight(replicas) / replicas.length;
+  const loads = replicas.map(({ requests, weight }) => (requests * mean) / weight);
   const [most, least] = [Math.max(...loads), Math.min(...loads)];
   return most - least > IMBALANCE && most > IMBALANCE_RATIO * least;
 }
 
+function totalWeight(replicas: readonly Candidate[]): number {
+  return replicas.reduce((sum, { weight }) => sum + weight, 0);
+}
+
 function leastLoaded<Replica extends Candidate>(replicas: readonly Replica[]): Replica {
   return replicas.reduce((least, next) => {
-    const fewer = next.requests < least.requests || (next.requests === least.requests && next.tokens < least.tokens);
-    return fewer ? next : least;
+    const requests = next.requests / next.weight - least.requests / least.weight;
+    const fewerTokens = next.tokens / next.weight < least.tokens / least.weight;
+    return requests < 0 || (requests === 0 && fewerTokens) ? next : least;
   });
 }

@@ -18,6 +18,8 @@ const UNKNOWN_LOAD: ReportedLoad = { running: null, waiting: null, kvUsed: null,
 /** One address of an upstream, with its health and the work that this server has there. */
 export class Replica {
   readonly url: string;
+  /** Its part of the load, relative to those of the others. */
+  readonly weight: number;
   readonly breaker: Breaker;
   readonly limit: ConcurrencyLimit;
   /** False while its list of models cannot be read. */
@@ -39,8 +41,9 @@ export class Replica {
   readonly ttft: RecentTimes;
   readonly aloneTtft: RecentTimes;
 
-  constructor(url: string, clock: Pick<Clock, "now">) {
+  constructor(url: string, clock: Pick<Clock, "now">, weight = 1) {
     this.url = url;
+    this.weight = weight;
     this.breaker = new Breaker(clock);
     this.limit = new ConcurrencyLimit(clock);
     this.ttft = new RecentTimes(clock, TTFT_AGE_MS);

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { PRIORITY_STYLES, type PriorityStyle } from "../../../engine/upstream/dialect/priority.ts";
 import {
   DEFAULT_TIMEOUTS,
+  type ReplicaConfig,
   UPSTREAM_KINDS,
   type UpstreamKind,
   type UpstreamTimeouts,
@@ -12,8 +13,7 @@ import type { Kind } from "./kind.ts";
 /** One upstream as the options set it. */
 export interface UpstreamSetting {
   name: string;
-  /** Base URLs without a slash at their end. */
-  replicas: string[];
+  replicas: ReplicaConfig[];
   kind: UpstreamKind | null;
   /** Ids at the upstream by the names that are served; null serves all that it lists. */
   models: Record<string, string> | null;
@@ -28,6 +28,8 @@ export interface UpstreamSetting {
 
 const MOST_REPLICAS = 64;
 const MOST_UPSTREAMS = 32;
+const LEAST_WEIGHT = 0.01;
+const MOST_WEIGHT = 100;
 
 const name = z
   .string()
@@ -44,9 +46,14 @@ const url = z
   })
   .transform((text) => (URL.canParse(text) ? baseUrl(new URL(text)) : text));
 
-const urls = z.preprocess(
+const replica = z.preprocess(
+  (value) => (typeof value === "string" ? { url: value } : value),
+  z.strictObject({ url, weight: z.number().min(LEAST_WEIGHT).max(MOST_WEIGHT).default(1) }),
+);
+
+const addresses = z.preprocess(
   (value) => (typeof value === "string" ? [value] : value),
-  z.array(url).min(1).max(MOST_REPLICAS),
+  z.array(replica).min(1).max(MOST_REPLICAS),
 );
 
 /** Seconds or a duration; the setting has milliseconds. */
@@ -70,8 +77,8 @@ const timeouts = z
 
 const settings = z
   .strictObject({
-    url: urls.optional(),
-    replicas: urls.optional(),
+    url: addresses.optional(),
+    replicas: addresses.optional(),
     kind: z
       .enum([...UPSTREAM_KINDS, "auto"])
       .transform((kind) => (kind === "auto" ? null : kind))
@@ -96,7 +103,7 @@ const settings = z
   )
   .refine(({ apiKeyEnv, apiKeyFile }) => apiKeyEnv === null || apiKeyFile === null, "has both apiKeyEnv and apiKeyFile")
   .transform(({ url, replicas, ...rest }) => ({ ...rest, replicas: replicas ?? url ?? [] }))
-  .refine(({ replicas }) => new Set(replicas).size === replicas.length, "has a replica twice");
+  .refine(({ replicas }) => new Set(replicas.map((one) => one.url)).size === replicas.length, "has a replica twice");
 
 const plain = (address: string) => ({ url: address });
 

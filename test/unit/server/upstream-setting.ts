@@ -8,7 +8,14 @@ export function upstreamSetting(
   more: Partial<UpstreamSetting> = {},
 ): UpstreamSetting {
   return {
-    ...{ name, replicas, kind: null, models: null, apiKeyEnv: null, apiKeyFile: null },
+    ...{
+      name,
+      replicas: replicas.map((url) => ({ url, weight: 1 })),
+      kind: null,
+      models: null,
+      apiKeyEnv: null,
+      apiKeyFile: null,
+    },
     ...{ priority: "none", context: null, trusted: false, timeouts: DEFAULT_TIMEOUTS },
     ...more,
   };

@@ -42,7 +42,7 @@ export async function upstreamOf(
   const engines = new Map<string, UpstreamEngine>();
   const note = (fields: object) => void told.log.push(fields);
   const upstream = new Upstream(
-    { ...CONFIG, replicas: replicas.map(({ baseUrl }) => baseUrl), ...config },
+    { ...CONFIG, replicas: replicas.map(({ baseUrl }) => ({ url: baseUrl, weight: 1 })), ...config },
     {
       clock,
       random: () => 0,

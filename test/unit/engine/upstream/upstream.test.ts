@@ -26,7 +26,7 @@ async function lister(first: unknown) {
     server.closeAllConnections();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-  return { state, config: { replicas: [url] } };
+  return { state, config: { replicas: [{ url, weight: 1 }] } };
 }
 const listOf = (...models: object[]) => ({ object: "list", data: models });
 
@@ -109,7 +109,7 @@ describe("the models of an upstream", () => {
       answered = resolve;
     });
     const second = new Upstream(
-      { ...config, name: "second", models: null, replicas: [quick.baseUrl] },
+      { ...config, name: "second", models: null, replicas: [{ url: quick.baseUrl, weight: 1 }] },
       {
         ...{
           clock: first.clock,

@@ -17,7 +17,10 @@ async function fake(options: UpstreamOptions): Promise<FakeUpstream> {
 describe("the check of an upstream", () => {
   it("finds its kind, models, contexts, and whether its load can be read", async () => {
     const upstream = await fake({ kind: "vllm", model: "org/m" });
-    const { name, kind, replicas } = await checkUpstream({ ...CONFIG, replicas: [upstream.baseUrl] });
+    const { name, kind, replicas } = await checkUpstream({
+      ...CONFIG,
+      replicas: [{ url: upstream.baseUrl, weight: 1 }],
+    });
     const models = [{ id: "org/m", context: 4096 }];
     expect({ name, kind }).toEqual({ name: "up", kind: "vllm" });
     expect(replicas).toEqual([{ url: upstream.baseUrl, models, failure: null, metrics: true }]);
@@ -26,13 +29,17 @@ describe("the check of an upstream", () => {
 
   it("reads the context of a llama-server's slots, and misses its metrics", async () => {
     const upstream = await fake({ kind: "llama-server", metrics: false, context: 2048 });
-    const { replicas } = await checkUpstream({ ...CONFIG, replicas: [upstream.baseUrl] });
+    const { replicas } = await checkUpstream({ ...CONFIG, replicas: [{ url: upstream.baseUrl, weight: 1 }] });
     expect(replicas).toMatchObject([{ models: [{ context: 2048 }], metrics: false }]);
   });
 
   it("tells a refused key from a replica that does not answer", async () => {
     const upstream = await fake({ kind: "vllm", apiKey: "right" });
-    const { kind, replicas } = await checkUpstream({ ...CONFIG, apiKey: "wrong", replicas: [DEAD, upstream.baseUrl] });
+    const { kind, replicas } = await checkUpstream({
+      ...CONFIG,
+      apiKey: "wrong",
+      replicas: [DEAD, upstream.baseUrl].map((url) => ({ url, weight: 1 })),
+    });
     expect(kind).toBeNull();
     expect(replicas).toMatchObject([
       { models: null, failure: { reason: "ECONNREFUSED", fault: null } },

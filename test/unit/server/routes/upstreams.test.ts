@@ -73,6 +73,7 @@ test("a model of this server has no upstream", async () => {
 
 const REPLICA: UpstreamReport["replicas"][number] = {
   url: "http://a:8000/v1",
+  weight: 1,
   healthy: true,
   in_flight: { online: 3, lower_tiers: 12 },
   limit: 16,

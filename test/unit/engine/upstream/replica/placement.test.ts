@@ -9,7 +9,9 @@ import {
   RememberedBlocks,
 } from "../../../../../engine/upstream/replica/prefix-blocks.ts";
 
-const IDLE: Omit<Candidate, "id"> = { healthy: true, tried: false, requests: 0, tokens: 0, kvUsed: null };
+const IDLE: Omit<Candidate, "id"> = {
+  ...{ weight: 1, healthy: true, tried: false, requests: 0, tokens: 0, kvUsed: null },
+};
 const replica = (id: string, fields: Partial<Candidate> = {}): Candidate => ({ id, ...IDLE, ...fields });
 const text = (blocks: number, letter = "x") => letter.repeat(blocks * BLOCK_CHARS);
 
@@ -110,6 +112,39 @@ describe("Placement", () => {
     expect(chosen(placement(), [replica("a", { tokens: 8 }), replica("b", { tokens: 9 })])).toBe("a");
   });
 
+  it("counts tokens in flight by weight", () => {
+    const all = (tokens: number) => [replica("a", { weight: 3, tokens }), replica("b", { tokens: 1000 })];
+    expect(chosen(placement(), all(2999))).toBe("a");
+    expect(chosen(placement(), all(3001))).toBe("b");
+  });
+
+  it.each([
+    // The mean weight is 2, so that 48 and 0 requests count as 32 and 0.
+    [48, 0, "prefix"],
+    [49, 0, "balance"],
+    [300, 100, "prefix"],
+  ])("of %d requests at a weight of 3, and %d at 1, goes by %s", (most, least, rule) => {
+    for (const scale of [0.01, 1, 10]) {
+      const one = placement();
+      const blocks = prefixBlocks("", text(4));
+      one.choose([replica("a"), replica("b", { healthy: false })], blocks);
+      const heavy = replica("a", { weight: 3 * scale, requests: most });
+      const choice = one.choose([heavy, replica("b", { weight: scale, requests: least })], blocks)!;
+      expect(choice).toMatchObject({ rule, replica: { id: rule === "prefix" ? "a" : "b" } });
+    }
+  });
+
+  it("gives idle replicas their shares", () => {
+    const one = new Placement(seeded(3));
+    const all = [1, 2, 5].map((weight) => replica(String(weight), { weight }));
+    const counts = new Map<string, number>();
+    for (let i = 0; i < 8000; i++) {
+      const id = chosen(one, all)!;
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
+    for (const { id, weight } of all) expect(Math.abs(counts.get(id)! / (1000 * weight) - 1)).toBeLessThan(0.1);
+  });
+
   it("leaves out a full KV cache while there is another", () => {
     const full = replica("a", { kvUsed: 0.91 });
     expect(chosen(placement(), [full, replica("b", { kvUsed: 0.9, tokens: 99 })])).toBe("b");
@@ -166,20 +201,25 @@ describe("Placement", () => {
     expect(one.remembered).toBe(3 * 32_768);
   });
 
-  test("conversations stay at their replica while loads are balanced, and loads stay in balance", () => {
+  test.each([
+    ["equal", [1, 1, 1, 1]],
+    ["unequal", [1, 1, 2, 4]],
+  ])("conversations stay at their replica, and loads follow weights: %s ones", (_, weights) => {
     const random = seeded(7);
     const one = new Placement(random);
-    const inFlight = new Map(["a", "b", "c", "d"].map((id) => [id, [] as number[]]));
+    const mean = weights.reduce((sum, weight) => sum + weight, 0) / weights.length;
+    const inFlight = new Map(weights.map((weight, nth) => [String(nth), { weight, ends: [] as number[] }]));
     const homes = new Map<number, string>();
+    const sent = new Map<string, number>();
     let [followed, turns, widest] = [0, 0, 0];
     for (let now = 0; now < 20_000; now++) {
-      const all = [...inFlight].map(([id, ends]) => {
+      const all = [...inFlight].map(([id, { weight, ends }]) => {
         const left = ends.filter((end) => end > now);
-        inFlight.set(id, left);
-        return replica(id, { requests: left.length, tokens: left.length * 1000 });
+        inFlight.set(id, { weight, ends: left });
+        return replica(id, { weight, requests: left.length, tokens: left.length * 1000 });
       });
-      const counts = all.map(({ requests }) => requests);
-      widest = Math.max(widest, Math.max(...counts) - Math.min(...counts));
+      const loads = all.map(({ requests, weight }) => (requests * mean) / weight);
+      widest = Math.max(widest, Math.max(...loads) - Math.min(...loads));
       // A hundred conversations at a time, each of some 200 turns over a context of its own.
       const conversation = Math.floor(random() * 100) + 100 * Math.floor(now / 5000);
       const id = one.choose(all, prefixBlocks(String(conversation), text(12)))!.replica.id;
@@ -188,10 +228,13 @@ describe("Placement", () => {
         if (homes.get(conversation) === id) followed++;
       }
       homes.set(conversation, id);
-      inFlight.get(id)!.push(now + 20 + Math.floor(random() * 100));
+      sent.set(id, (sent.get(id) ?? 0) + 1);
+      inFlight.get(id)!.ends.push(now + 20 + Math.floor(random() * 100));
     }
     expect(turns).toBeGreaterThan(15_000);
     expect(followed / turns).toBeGreaterThan(0.9);
-    expect(widest).toBeLessThanOrEqual(34);
+    expect(widest).toBeLessThanOrEqual(36);
+    const shares = weights.map((weight, nth) => sent.get(String(nth))! / 20_000 / (weight / mean / weights.length));
+    for (const share of shares) expect(Math.abs(share - 1)).toBeLessThan(0.2);
   });
 });

@@ -9,32 +9,33 @@ const DEFAULTS = {
   timeouts: DEFAULT_TIMEOUTS,
 };
 const URL = "http://gpu-1:8000/v1";
+const even = (urls: string[]) => urls.map((url) => ({ url, weight: 1 }));
 
 describe("upstreams", () => {
   it.each<[string, unknown, object[]]>([
-    ["one", `gpu=${URL}`, [{ name: "gpu", replicas: [URL] }]],
-    ["spaces", " gpu = http://a ", [{ name: "gpu", replicas: ["http://a/v1"] }]],
+    ["one", `gpu=${URL}`, [{ name: "gpu", replicas: even([URL]) }]],
+    ["spaces", " gpu = http://a ", [{ name: "gpu", replicas: even(["http://a/v1"]) }]],
     [
       "several",
       ["a=http://a", "b=https://b/x/"],
       [
-        { name: "a", replicas: ["http://a/v1"] },
-        { name: "b", replicas: ["https://b/x"] },
+        { name: "a", replicas: even(["http://a/v1"]) },
+        { name: "b", replicas: even(["https://b/x"]) },
       ],
     ],
     [
       "a map of URLs",
       { a: "http://a", b: ["http://b:1", "http://b:2"] },
       [
-        { name: "a", replicas: ["http://a/v1"] },
-        { name: "b", replicas: ["http://b:1/v1", "http://b:2/v1"] },
+        { name: "a", replicas: even(["http://a/v1"]) },
+        { name: "b", replicas: even(["http://b:1/v1", "http://b:2/v1"]) },
       ],
     ],
-    ["a list of maps", [{ name: "a", url: "http://a" }], [{ name: "a", replicas: ["http://a/v1"] }]],
+    ["a list of maps", [{ name: "a", url: "http://a" }], [{ name: "a", replicas: even(["http://a/v1"]) }]],
     [
       "a list of models",
       { a: { url: "http://a", models: ["x"] } },
-      [{ name: "a", replicas: ["http://a/v1"], models: { x: "x" } }],
+      [{ name: "a", replicas: even(["http://a/v1"]), models: { x: "x" } }],
     ],
     [
       "all fields",
@@ -48,7 +49,7 @@ describe("upstreams", () => {
         {
           ...{
             name: "a",
-            replicas: ["http://a/v1", "http://b/v1"],
+            replicas: even(["http://a/v1", "http://b/v1"]),
             kind: "vllm",
             models: { chat: "x" },
             apiKeyEnv: "KEY",
@@ -57,13 +58,13 @@ describe("upstreams", () => {
         },
       ],
     ],
-    ["auto", { a: { url: "http://a", kind: "auto" } }, [{ name: "a", replicas: ["http://a/v1"], kind: null }]],
+    ["auto", { a: { url: "http://a", kind: "auto" } }, [{ name: "a", replicas: even(["http://a/v1"]), kind: null }]],
     [
       "timeouts in seconds and as durations",
       { a: { url: "http://a", timeouts: { connect: "250ms", firstEvent: "1h", silence: 0.5, batchSilence: "2m" } } },
       [
         {
-          ...{ name: "a", replicas: ["http://a/v1"] },
+          ...{ name: "a", replicas: even(["http://a/v1"]) },
           timeouts: { connect: 250, firstEvent: 3_600_000, silence: 500, batchSilence: 120_000 },
         },
       ],
@@ -71,7 +72,12 @@ describe("upstreams", () => {
     [
       "one timeout",
       { a: { url: "http://a", timeouts: { silence: 5 } } },
-      [{ name: "a", replicas: ["http://a/v1"], timeouts: { ...DEFAULT_TIMEOUTS, silence: 5000 } }],
+      [{ name: "a", replicas: even(["http://a/v1"]), timeouts: { ...DEFAULT_TIMEOUTS, silence: 5000 } }],
+    ],
+    [
+      "weights",
+      { a: { replicas: [{ url: "http://a", weight: 2.5 }, { url: "http://b" }, "http://c"] } },
+      [{ name: "a", replicas: [{ url: "http://a/v1", weight: 2.5 }, ...even(["http://b/v1", "http://c/v1"])] }],
     ],
     ["none", [], []],
   ])("are read of %s", (_, value, settings) => {
@@ -95,6 +101,10 @@ describe("upstreams", () => {
     ["one replica twice", { a: ["http://a", "http://a/v1/"] }, "has a replica twice"],
     ["url and replicas", { a: { url: "http://a", replicas: ["http://b"] } }, "neither or both"],
     ["neither", { a: {} }, "neither or both"],
+    ["one replica twice by weight", { a: ["http://a", { url: "http://a", weight: 2 }] }, "has a replica twice"],
+    ["a replica without URL", { a: { replicas: [{ weight: 1 }] } }, "url"],
+    ["a weight of nothing", { a: { replicas: [{ url: "http://a", weight: 0 }] } }, "0.01"],
+    ["a greater weight", { a: { replicas: [{ url: "http://a", weight: 101 }] } }, "100"],
     ["no replicas", { a: { replicas: [] } }, ""],
     ["65 replicas", { a: Array.from({ length: 65 }, (_, nth) => `http://a${nth}`) }, ""],
     ["an unknown kind", { a: { url: "http://a", kind: "gpt" } }, ""],
@@ -114,7 +124,7 @@ describe("upstreams", () => {
 
   it.each<[unknown, string, string]>([
     [{ a: "http://a", b: { url: "http://b", kind: "gpt" } }, "1.b.kind", "expected one of"],
-    [{ a: "ftp://a" }, "0.a.url.0", "is not an http or https URL"],
+    [{ a: "ftp://a" }, "0.a.url.0.url", "is not an http or https URL"],
   ])("the error of %j says where it is and why", (value, path, message) => {
     const issues = schema.safeParse(value).error?.issues ?? [];
     expect(issues.map((issue) => issue.path.join("."))).toEqual([path]);

@@ -112,7 +112,8 @@ export const ENGINE_STATES = [
 
 /** Events of every request: accepted comes first; failed may come at any point, once, and is the last. */
 export interface WorkListener {
-  accepted(promptTokens: number, promptText: string | null): void;
+  /** @param estimated true where the engine has not counted the tokens; those of an upstream may be counted later, or never */
+  accepted(promptTokens: number, promptText: string | null, estimated?: boolean): void;
   failed(error: ApiError): void;
   /**
    * The engine process died. True: no output was sent to the client and the listener has dropped what it collected, so the

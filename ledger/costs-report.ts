@@ -50,6 +50,8 @@ function costsResult(sum: UsageSum, { byItem }: CostsTerms, share: MachineShare 
       tokens,
       cost_nano_usd: sum.costNano,
       default_cost_nano_usd: sum.defaultCostNano,
+      estimated_tokens: sum.estimatedInputTokens + sum.estimatedOutputTokens,
+      estimated_cost_nano_usd: sum.estimatedCostNano,
       machine: share?.result((account) => belongs(account, sum), tokens) ?? null,
     },
   };
@@ -87,6 +89,10 @@ function unchargedOf(
       cachedTokens: 0,
       outputTokens: 0,
       reasoningTokens: 0,
+      estimatedRequests: 0,
+      estimatedInputTokens: 0,
+      estimatedOutputTokens: 0,
+      estimatedCostNano: 0,
       costNano: 0,
       defaultCostNano: 0,
     });

@@ -44,6 +44,9 @@ const USAGE: Columns<UsageResult> = [
   ["output_tokens", (row) => row.output_tokens],
   ["reasoning_tokens", (row) => row.nightshift.reasoning_tokens],
   ...cost,
+  ["estimated_requests", (row) => row.nightshift.estimated_requests],
+  ["estimated_input_tokens", (row) => row.nightshift.estimated_input_tokens],
+  ["estimated_output_tokens", (row) => row.nightshift.estimated_output_tokens],
 ];
 
 const EMBEDDINGS: Columns<EmbeddingsUsageResult> = [
@@ -55,6 +58,8 @@ const EMBEDDINGS: Columns<EmbeddingsUsageResult> = [
   ["num_model_requests", (row) => row.num_model_requests],
   ["input_tokens", (row) => row.input_tokens],
   ...cost,
+  ["estimated_requests", (row) => row.nightshift.estimated_requests],
+  ["estimated_input_tokens", (row) => row.nightshift.estimated_input_tokens],
 ];
 
 const COSTS: Columns<CostsResult> = [
@@ -69,6 +74,8 @@ const COSTS: Columns<CostsResult> = [
   ["machine_seconds", (row) => row.nightshift.machine?.seconds ?? null],
   ["machine_usd", (row) => row.nightshift.machine?.usd ?? null],
   ["machine_spot_usd", (row) => row.nightshift.machine?.spot_usd ?? null],
+  ["estimated_tokens", (row) => row.nightshift.estimated_tokens],
+  ["estimated_cost_usd", (row) => usdText(row.nightshift.estimated_cost_nano_usd)],
 ];
 
 export function usageCsv(page: UsagePage): string {

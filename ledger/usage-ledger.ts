@@ -14,6 +14,8 @@ export interface Use extends TokenCounts {
   tier: LedgerTier;
   /** Part of outputTokens. */
   reasoningTokens: number;
+  /** True where an upstream has not counted all of these tokens. */
+  estimated: boolean;
 }
 
 /** A reservation of a request. */
@@ -145,6 +147,7 @@ export class UsageLedger {
       cachedTokens: use.cachedTokens,
       outputTokens: use.outputTokens,
       reasoningTokens: use.reasoningTokens,
+      estimated: use.estimated ? 1 : 0,
       costNano: prices.costNano(use.model, use.tier, use),
       defaultCostNano: prices.costNano(use.model, "default", use),
     };

@@ -46,6 +46,9 @@ function usageResult(sum: UsageSum): UsageResult {
     nightshift: {
       endpoint: sum.endpoint,
       reasoning_tokens: sum.reasoningTokens,
+      estimated_requests: sum.estimatedRequests,
+      estimated_input_tokens: sum.estimatedInputTokens,
+      estimated_output_tokens: sum.estimatedOutputTokens,
       cost_nano_usd: sum.costNano,
       default_cost_nano_usd: sum.defaultCostNano,
     },
@@ -64,6 +67,8 @@ function embeddingsResult(sum: UsageSum): EmbeddingsUsageResult {
     nightshift: {
       endpoint: sum.endpoint,
       service_tier: sum.tier,
+      estimated_requests: sum.estimatedRequests,
+      estimated_input_tokens: sum.estimatedInputTokens,
       cost_nano_usd: sum.costNano,
       default_cost_nano_usd: sum.defaultCostNano,
     },

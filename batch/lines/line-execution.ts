@@ -7,6 +7,8 @@ export interface LineUsage {
   outputTokens: number;
   /** Part of outputTokens. */
   reasoningTokens: number;
+  /** True where an upstream has not counted all of these tokens. */
+  estimated: boolean;
 }
 
 /**

@@ -30,15 +30,15 @@ export function fillStore(dataDir: string, plan: StorePlan, now: number): void {
     `${counted} INSERT INTO ledger (time, owner, key_id, endpoint, model, version, tier, input_tokens, cached_tokens,
        output_tokens, reasoning_tokens, cost_nano, default_cost_nano, day)
      SELECT CAST(@from + n * @step AS INTEGER), 'owner' || n % ${OWNERS}, 'key_' || n % ${OWNERS * 2},
-       '/v1/chat/completions', iif(n % 3, 'demo', 'other'), 'fp', iif(n % 5, 'default', 'flex'), 100, 10, 20, 0, 500, 500,
+       '/v1/chat/completions', iif(n % 3, 'demo', 'other'), iif(n % 3, 'fp_9b0a151c453c', 'fp_gpu_48a1948cf9fb'), iif(n % 5, 'default', 'flex'), 100, 10, 20, 0, 500, 500,
        CAST((@from + CAST(n * @step AS INTEGER)) / ${DAY} AS INTEGER)
      FROM row`,
   );
   const sums = db.prepare(
-    `INSERT INTO usage_hours SELECT owner, time - time % 3600, key_id, endpoint, model, tier, 0, count(*),
+    `INSERT INTO usage_hours SELECT owner, time - time % 3600, key_id, endpoint, model, version, tier, 0, 0, count(*),
        sum(input_tokens), sum(cached_tokens), sum(output_tokens), sum(reasoning_tokens), sum(cost_nano),
        sum(default_cost_nano)
-     FROM ledger GROUP BY 1, 2, 3, 4, 5, 6`,
+     FROM ledger GROUP BY 1, 2, 3, 4, 5, 6, 7`,
   );
   const lines = db.prepare(
     `${counted} INSERT INTO lines (batch_id, number, custom_id, offset, length, position, estimated_tokens, state)

@@ -53,7 +53,12 @@ export interface SequenceFinish {
   completionTokens: number;
   reasoningTokens: number;
   /** The prompt's tokens, where they are known only at the end: of an upstream. */
-  prompt?: { tokens: number; cachedTokens: number };
+  prompt?: {
+    tokens: number;
+    cachedTokens: number;
+    /** True where these tokens, or those of the answer, are estimates. */
+    estimated: boolean;
+  };
 }
 
 export interface SequenceStart {

@@ -3,8 +3,10 @@ import type { EmbeddingListener, EmbeddingSubmission } from "../engine.ts";
 import type { EmbeddingInput } from "../protocol/embedding.ts";
 import { CHARS_PER_TOKEN } from "../protocol/prompt.ts";
 import type { Tier } from "../protocol/request.ts";
+import { isBelievable, numberOf } from "./answer/answer-count.ts";
 import { AttemptFailure } from "./attempt.ts";
 import type { Replica } from "./replica/replica.ts";
+import type { UpstreamAccess } from "./upstream-access.ts";
 import type { UpstreamWork, WorkRequest } from "./upstream-work.ts";
 
 /** One request for vectors, or for scores, at an upstream. No part of its answer is passed on before the whole. */
@@ -15,12 +17,19 @@ export class Embedding implements WorkRequest {
   readonly blocks = [];
   readonly echo = null;
   readonly begun = false;
+  readonly #access: Pick<UpstreamAccess, "estimated">;
   readonly #model: string;
   readonly #inputs: readonly EmbeddingInput[];
   readonly #listener: EmbeddingListener;
 
   /** @param model its id at the upstream */
-  constructor(model: string, { inputs, tier }: EmbeddingSubmission, listener: EmbeddingListener) {
+  constructor(
+    access: Pick<UpstreamAccess, "estimated">,
+    model: string,
+    { inputs, tier }: EmbeddingSubmission,
+    listener: EmbeddingListener,
+  ) {
+    this.#access = access;
     this.tier = tier;
     this.promptTokens = Math.ceil(inputs.reduce((sum, input) => sum + sizeOf(input), 0));
     this.#model = model;
@@ -37,8 +46,9 @@ export class Embedding implements WorkRequest {
     const vectors = vectorsOf(answer, this.#inputs.length);
     if (vectors === null) throw new AttemptFailure({ kind: "broken" });
     if (work.over) return;
-    const counted = promptTokensOf(answer);
-    if (counted !== null) this.#listener.accepted(counted, null);
+    const counted = promptTokensOf(answer, this.promptTokens);
+    if (counted === null) this.#access.estimated();
+    else this.#listener.accepted(counted, null);
     this.#listener.started();
     for (const [index, vector] of vectors.entries()) this.#listener.vector(index, vector);
     if (!work.over) work.end();
@@ -92,8 +102,9 @@ function vectorsOf(answer: unknown, inputs: number): Float32Array[] | null {
   return Object.keys(vectors).length === inputs ? vectors : null;
 }
 
-function promptTokensOf(answer: unknown): number | null {
+/** Null where the upstream gives no count that can be right. */
+function promptTokensOf(answer: unknown, estimate: number): number | null {
   const { prompt_tokens: prompt, total_tokens: total }: Record<string, unknown> = Object(Object(answer).usage);
-  const count = prompt ?? total;
-  return typeof count === "number" && Number.isSafeInteger(count) && count > 0 ? count : null;
+  const count = numberOf(prompt ?? total);
+  return count !== null && count > 0 && isBelievable(count, estimate) ? count : null;
 }

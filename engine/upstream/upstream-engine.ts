@@ -125,7 +125,7 @@ export class UpstreamEngine implements Engine {
   embed(submission: EmbeddingSubmission, listener: EmbeddingListener): Ticket {
     const refusal = this.#refusal();
     if (refusal !== null) return refusedHandle(listener, refusal);
-    return this.#start(new Embedding(this.upstreamModel, submission, listener), listener);
+    return this.#start(new Embedding(this.access, this.upstreamModel, submission, listener), listener);
   }
 
   #start(request: WorkRequest, listener: WorkListener): Ticket {

@@ -57,7 +57,7 @@ export class UpstreamWork implements Ticket {
       // A listener gets nothing within the call that submits.
       await Promise.resolve();
       if (this.#over) return;
-      listener.accepted(request.promptTokens, request.echo);
+      listener.accepted(request.promptTokens, request.echo, true);
       const error = await attempts({
         access,
         tier: request.tier,

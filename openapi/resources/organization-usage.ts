@@ -4,6 +4,13 @@ import { flag, wholeNumber } from "../query-value.ts";
 const count = z.int().min(0);
 const text = z.string().nullable();
 
+const estimated = {
+  estimated_requests: count.describe(
+    "Of these, requests whose tokens an upstream has not counted: they are estimates.",
+  ),
+  estimated_input_tokens: count.describe("The part of `input_tokens` that such requests have."),
+};
+
 const usageResult = z.object({
   object: z.literal("organization.usage.completions.result"),
   input_tokens: count.describe("Cached tokens included."),
@@ -30,6 +37,8 @@ const usageResult = z.object({
   nightshift: z.object({
     endpoint: text.describe("Extension. With `group_by=endpoint`."),
     reasoning_tokens: count.describe("Included in `output_tokens`."),
+    ...estimated,
+    estimated_output_tokens: count.describe("The part of `output_tokens` that such requests have."),
     cost_nano_usd: z.int().describe("Cost in billionths of a USD."),
     default_cost_nano_usd: z.int().describe("Cost at tier `default`, in billionths of a USD."),
   }),
@@ -46,6 +55,7 @@ const embeddingsResult = z.object({
   nightshift: z.object({
     endpoint: text.describe("Extension. With `group_by=endpoint`: /v1/embeddings or /v1/rerank."),
     service_tier: text.describe("Extension. With `group_by=service_tier`: `priority`, `default`, `flex` or `batch`."),
+    ...estimated,
     cost_nano_usd: z.int().describe("Cost in billionths of a USD."),
     default_cost_nano_usd: z.int().describe("Cost at tier `default`, in billionths of a USD."),
   }),
@@ -94,6 +104,8 @@ const costsResult = z.object({
     tokens: count.describe("Input and output together."),
     cost_nano_usd: z.int().describe("The exact amount, in billionths of a USD."),
     default_cost_nano_usd: z.int().describe("Cost at tier `default`, in billionths of a USD."),
+    estimated_tokens: count.describe("The part of `tokens` that an upstream has not counted: they are estimates."),
+    estimated_cost_nano_usd: z.int().describe("The part of `cost_nano_usd` of requests with such tokens."),
     machine: machineResult
       .nullable()
       .describe(

@@ -120,5 +120,7 @@ function usageOf({ usage }: ResponseObject): LineUsage | null {
     cachedTokens: usage.input_tokens_details.cached_tokens,
     outputTokens: usage.output_tokens,
     reasoningTokens: usage.output_tokens_details.reasoning_tokens,
+    // The response does not tell.
+    estimated: false,
   };
 }

@@ -35,10 +35,10 @@ export async function embedLine(
     case "error":
       return failedLine(outcome.error, "/v1/embeddings", facts.fingerprint, withOthers);
     case "ok": {
-      const { vectors, promptTokens } = outcome;
+      const { vectors, promptTokens, estimated } = outcome;
       const mark = { nightshift: lineMark(request.ignored, facts) };
       const body = await request.write(model.id, vectors, promptTokens, mark);
-      const usage = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+      const usage = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, estimated };
       return {
         how: "answered",
         statusCode: 200,

@@ -1,5 +1,4 @@
 import type { Executed, LineUsage } from "../../batch/lines/line-execution.ts";
-import type { Usage } from "../../openapi/generation/usage.ts";
 import { jsonBytes } from "../../openapi/json/json-pieces.ts";
 import { epochSeconds } from "../../platform/clock.ts";
 import type { ReadyModel } from "../admission/ready-model.ts";
@@ -8,7 +7,7 @@ import type { Dialect } from "../generation/generation-endpoint.ts";
 import { checkInfill } from "../generation/infill-prompt.ts";
 import { LineSink } from "../generation/output/line-sink.ts";
 import type { GenerationRequest } from "../generation/request.ts";
-import { RequestRun } from "../generation/request-run.ts";
+import { RequestRun, type RunUsage } from "../generation/request-run.ts";
 import { checkTokens } from "../generation/token-id-check.ts";
 import { withinContext } from "../generation/truncation.ts";
 import { enforceForm } from "../grammar/tool-grammar.ts";
@@ -81,16 +80,17 @@ async function runLine(
       const whole = request.whole(identity, sink.choices, outcome);
       const body = String(await jsonBytes({ ...whole, nightshift: lineMark(request.ignored, ready.facts) }));
       const version = ready.facts.fingerprint;
-      return { how: "answered", statusCode: 200, body, usage: lineUsage(outcome.usage), version };
+      return { how: "answered", statusCode: 200, body, usage: lineUsage(outcome), version };
     }
   }
 }
 
-function lineUsage(usage: Usage): LineUsage {
+function lineUsage({ usage, estimated }: RunUsage): LineUsage {
   return {
     inputTokens: usage.prompt_tokens,
     cachedTokens: usage.prompt_tokens_details.cached_tokens,
     outputTokens: usage.completion_tokens,
     reasoningTokens: usage.completion_tokens_details.reasoning_tokens,
+    estimated,
   };
 }

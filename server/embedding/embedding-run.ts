@@ -5,10 +5,16 @@ import type { LoadEntry } from "../admission/model-load.ts";
 import type { ReadyModel } from "../admission/ready-model.ts";
 import type { RequestMeter } from "../metrics/request-meter.ts";
 
+interface CountedInputs {
+  promptTokens: number;
+  /** True where an upstream has not counted them. */
+  estimated: boolean;
+}
+
 export type EmbeddingOutcome =
-  | { status: "ok"; vectors: readonly Float32Array[]; promptTokens: number }
+  | ({ status: "ok"; vectors: readonly Float32Array[] } & CountedInputs)
   /** The tokens, once an input has started; else 0. */
-  | { status: "cancelled"; promptTokens: number }
+  | ({ status: "cancelled" } & CountedInputs)
   | { status: "error"; error: ApiError };
 
 export interface EmbeddingRunParts {
@@ -37,6 +43,7 @@ export class EmbeddingRun implements EmbeddingListener {
   #phase: "waiting" | "running" | "ended" = "waiting";
   #missing: number;
   #promptTokens = 0;
+  #estimated = false;
   #settle: (outcome: EmbeddingOutcome) => void = () => {};
   #run: () => void = () => {};
 
@@ -57,8 +64,9 @@ export class EmbeddingRun implements EmbeddingListener {
     this.#ticket = ready.model.engine.embed(submission, this);
   }
 
-  accepted(promptTokens: number): void {
+  accepted(promptTokens: number, _promptText: string | null, estimated = false): void {
     if (this.#phase === "ended") return;
+    this.#estimated = estimated;
     this.#load(promptTokens - this.#promptTokens);
     this.#promptTokens = promptTokens;
     this.#parts.counted?.(promptTokens);
@@ -79,7 +87,8 @@ export class EmbeddingRun implements EmbeddingListener {
     if (--this.#missing > 0) return;
     const { meter, clock, arrivedAt } = this.#parts;
     meter.duration(clock.now() - arrivedAt);
-    this.#end({ status: "ok", vectors: this.#vectors, promptTokens: this.#promptTokens });
+    const [promptTokens, estimated] = [this.#promptTokens, this.#estimated];
+    this.#end({ status: "ok", vectors: this.#vectors, promptTokens, estimated });
   }
 
   failed(error: ApiError): void {
@@ -99,7 +108,8 @@ export class EmbeddingRun implements EmbeddingListener {
   cancel(): void {
     if (this.#phase === "ended") return;
     this.#ticket.cancel();
-    this.#end({ status: "cancelled", promptTokens: this.#phase === "running" ? this.#promptTokens : 0 });
+    const promptTokens = this.#phase === "running" ? this.#promptTokens : 0;
+    this.#end({ status: "cancelled", promptTokens, estimated: this.#estimated });
   }
 
   #end(outcome: EmbeddingOutcome): void {

@@ -58,7 +58,7 @@ export class VectorRun implements InferenceRun {
     exchange.res.once("close", () => run.cancel());
     const outcome = await outcomeOf(run);
     if (outcome.status === "error") throw outcome.error;
-    const { status, promptTokens } = outcome;
+    const { status, promptTokens, estimated } = outcome;
     return {
       status,
       use: {
@@ -70,6 +70,7 @@ export class VectorRun implements InferenceRun {
         cachedTokens: 0,
         outputTokens: 0,
         reasoningTokens: 0,
+        estimated,
       },
       // A request whose client disconnected before any input was computed is not charged.
       charged: promptTokens > 0,

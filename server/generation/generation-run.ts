@@ -1,5 +1,4 @@
 import { ApiError } from "../../openapi/api-error.ts";
-import type { Usage } from "../../openapi/generation/usage.ts";
 import type { GenerationPath } from "../../openapi/inference-path.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { epochSeconds } from "../../platform/clock.ts";
@@ -21,7 +20,7 @@ import type { AnswerEnd, Sink } from "./output/sink.ts";
 import { type AnswerIdentity, KEEP_ALIVE } from "./output/stream-format.ts";
 import { StreamSink } from "./output/stream-sink.ts";
 import type { Compaction, GenerationRequest } from "./request.ts";
-import { NO_USAGE, RequestRun, type RunOutcome } from "./request-run.ts";
+import { NO_USAGE, RequestRun, type RunOutcome, type RunUsage } from "./request-run.ts";
 import { withinContext } from "./truncation.ts";
 
 export interface GenerationRunDeps {
@@ -39,6 +38,8 @@ export interface RequestOnModel {
   compaction: Compaction | null;
   ready: ReadyModel;
 }
+
+const NOTHING: RunUsage = { usage: NO_USAGE, estimated: false };
 
 /** The receiver of an answer. */
 interface Receiver {
@@ -113,7 +114,7 @@ export class GenerationRun implements InferenceRun {
       meter: count.meter,
       clock,
       arrivedAt,
-      before: summarized?.usage ?? null,
+      before: summarized,
       counted: (promptTokens) => charge.counted(promptTokens),
     });
     // The client disconnected, or read too slowly; after a complete answer this does nothing.
@@ -148,11 +149,11 @@ export class GenerationRun implements InferenceRun {
 
   #outcome(exchange: Exchange, outcome: RunOutcome, send: Outcome["send"]): Outcome {
     this.#log(exchange, outcome);
-    const usage = outcome.status === "error" ? NO_USAGE : outcome.usage;
-    const left = outcome.status === "cancelled" && usage.completion_tokens === 0;
+    const used = outcome.status === "error" ? NOTHING : outcome;
+    const left = outcome.status === "cancelled" && used.usage.completion_tokens === 0;
     return {
       status: outcome.status,
-      use: this.#use(usage),
+      use: this.#use(used),
       // A request whose client disconnected before the first token is not charged, but its prompt counts against the rate limit.
       charged: outcome.status !== "error" && !left,
       send,
@@ -199,7 +200,7 @@ export class GenerationRun implements InferenceRun {
     }
   }
 
-  #use(usage: Usage): NonNullable<Outcome["use"]> {
+  #use({ usage, estimated }: RunUsage): NonNullable<Outcome["use"]> {
     const { model, fingerprint, tier } = this.#identity;
     return {
       endpoint: this.#endpoint,
@@ -210,6 +211,7 @@ export class GenerationRun implements InferenceRun {
       cachedTokens: usage.prompt_tokens_details.cached_tokens,
       outputTokens: usage.completion_tokens,
       reasoningTokens: usage.completion_tokens_details.reasoning_tokens,
+      estimated,
     };
   }
 

@@ -49,6 +49,8 @@ export class PromptRun implements RequestListener {
   cachedTokens = 0;
   completionTokens = 0;
   reasoningTokens = 0;
+  /** True while the tokens are estimates: of an upstream that has not counted them. */
+  estimated = false;
 
   /** Tokens of unfinished sequences, which a client that disconnects has used. */
   #unfinishedTokens: number[] = [];
@@ -76,9 +78,10 @@ export class PromptRun implements RequestListener {
     this.#ticket = ready.model.engine.submit(submission, this);
   }
 
-  accepted(promptTokens: number, promptText: string | null): void {
+  accepted(promptTokens: number, promptText: string | null, estimated = false): void {
     if (this.#phase === "ended") return;
     this.promptTokens = promptTokens;
+    this.estimated = estimated;
     this.promptText = promptText;
     this.#owner.accepted(this);
   }
@@ -106,6 +109,7 @@ export class PromptRun implements RequestListener {
     this.completionTokens += output.finish.completionTokens;
     this.reasoningTokens += output.finish.reasoningTokens;
     if (--this.#unfinished > 0) return;
+    if (output.finish.prompt !== undefined) this.estimated = output.finish.prompt.estimated;
     this.#ready.load.learn(this.promptTokens - this.cachedTokens, this.completionTokens / this.n);
     this.#leave();
     this.#owner.finished(this);

@@ -16,10 +16,17 @@ export const NO_USAGE: Usage = {
   completion_tokens_details: { reasoning_tokens: 0 },
 };
 
+/** The tokens of a request. */
+export interface RunUsage {
+  usage: Usage;
+  /** True where an upstream has not counted all of them. */
+  estimated: boolean;
+}
+
 export type RunOutcome =
-  | ({ status: "ok" } & AnswerEnd)
+  | ({ status: "ok" } & AnswerEnd & RunUsage)
   /** With the tokens computed until then; zeros before the prompt was accepted. */
-  | { status: "cancelled"; usage: Usage }
+  | ({ status: "cancelled" } & RunUsage)
   | { status: "error"; error: ApiError };
 
 export interface RequestRunParts {
@@ -32,7 +39,7 @@ export interface RequestRunParts {
   /** On the same clock. */
   arrivedAt: number;
   /** The tokens of the generation before this one that the request needed; null or absent for none. */
-  before?: Usage | null;
+  before?: RunUsage | null;
   /** True where the request needs another generation after this one. */
   unfinished?: boolean;
   /** Called once, with the tokens of all prompts. */
@@ -85,7 +92,7 @@ export class RequestRun implements PromptRunOwner {
   /** Ends the request without an answer; does nothing after its end. */
   cancel(): void {
     for (const prompt of this.#prompts) prompt.cancel();
-    this.#end({ status: "cancelled", usage: this.#usage() });
+    this.#end({ status: "cancelled", usage: this.#usage(), estimated: this.#estimated });
   }
 
   accepted(prompt: PromptRun): void {
@@ -158,7 +165,7 @@ export class RequestRun implements PromptRunOwner {
     if (!unfinished) meter.duration(clock.now() - arrivedAt);
     const end = { usage, times: this.#times() };
     sink.complete(end);
-    this.#end({ status: "ok", ...end });
+    this.#end({ status: "ok", ...end, estimated: this.#estimated });
   }
 
   #end(outcome: RunOutcome): void {
@@ -183,10 +190,14 @@ export class RequestRun implements PromptRunOwner {
     return { queue: startedAt - arrivedAt, prefill: firstTokenAt - startedAt, decode: now - firstTokenAt };
   }
 
+  get #estimated(): boolean {
+    return this.#parts.before?.estimated === true || this.#prompts.some(({ estimated }) => estimated);
+  }
+
   #usage(): Usage {
     const sum = (count: (prompt: PromptRun) => number) =>
       this.#prompts.reduce((total, prompt) => total + count(prompt), 0);
-    const before = this.#parts.before ?? NO_USAGE;
+    const before = this.#parts.before?.usage ?? NO_USAGE;
     const prompt_tokens = before.prompt_tokens + sum((prompt) => prompt.promptTokens);
     const completion_tokens = before.completion_tokens + sum((prompt) => prompt.completionTokens);
     const cached_tokens = before.prompt_tokens_details.cached_tokens + sum((prompt) => prompt.cachedTokens);

@@ -13,6 +13,7 @@ import { sql as retention } from "./012-retention.ts";
 import { sql as surplusUploads } from "./013-surplus-uploads.ts";
 import { sql as storedAnswers } from "./014-stored-answers.ts";
 import { sql as responseStreams } from "./015-response-streams.ts";
+import { sql as usageByVersion } from "./016-usage-by-version.ts";
 
 /** Ordered and forward-only: entry n−1 migrates to version n. A released migration is never changed. */
 export const MIGRATIONS: readonly string[] = [
@@ -31,4 +32,5 @@ export const MIGRATIONS: readonly string[] = [
   surplusUploads,
   storedAnswers,
   responseStreams,
+  usageByVersion,
 ];

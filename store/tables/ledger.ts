@@ -27,6 +27,8 @@ export interface LedgerRow {
   outputTokens: number;
   /** Part of outputTokens. */
   reasoningTokens: number;
+  /** 1 where an upstream has not counted all of these tokens. */
+  estimated: 0 | 1;
   costNano: number;
   /** Cost of the same tokens at tier default; the difference is the discount. */
   defaultCostNano: number;
@@ -47,6 +49,7 @@ const LEDGER = columns<LedgerRow>([
   "cachedTokens",
   "outputTokens",
   "reasoningTokens",
+  "estimated",
   "costNano",
   "defaultCostNano",
 ]);
@@ -62,8 +65,8 @@ export function ledgerInsertion(db: Database): (row: LedgerRow) => void {
      ON CONFLICT (scope, subject, day) DO UPDATE SET nano = nano + excluded.nano`,
   );
   const sum = db.prepare<LedgerRow>(
-    `INSERT INTO usage_hours VALUES (@owner, @time - @time % 3600, coalesce(@keyId, ''), @endpoint, @model, @tier,
-       @batchId IS NOT NULL, 1, @inputTokens, @cachedTokens, @outputTokens, @reasoningTokens, @costNano, @defaultCostNano)
+    `INSERT INTO usage_hours VALUES (@owner, @time - @time % 3600, coalesce(@keyId, ''), @endpoint, @model, @version, @tier,
+       @batchId IS NOT NULL, @estimated, 1, @inputTokens, @cachedTokens, @outputTokens, @reasoningTokens, @costNano, @defaultCostNano)
      ON CONFLICT DO UPDATE SET requests = requests + 1, input_tokens = input_tokens + excluded.input_tokens,
        cached_tokens = cached_tokens + excluded.cached_tokens, output_tokens = output_tokens + excluded.output_tokens,
        reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens, cost_nano = cost_nano + excluded.cost_nano,

@@ -34,6 +34,11 @@ export interface UsageSum {
   cachedTokens: number;
   outputTokens: number;
   reasoningTokens: number;
+  /** Of requests whose tokens an upstream has not counted; parts of the counts beside them. */
+  estimatedRequests: number;
+  estimatedInputTokens: number;
+  estimatedOutputTokens: number;
+  estimatedCostNano: number;
   costNano: number;
   defaultCostNano: number;
 }
@@ -58,9 +63,9 @@ const FILTERS = `(@embeddings IS NULL OR (endpoint IN ('/v1/embeddings', '/v1/re
 /** Rows of the three ranges that match `whose`, in one form. */
 function rowsOf(whose: string): string {
   const ledger = (from: string, to: string) =>
-    `SELECT time, owner, key_id, endpoint, model, tier, batch_id IS NOT NULL AS batch, 1 AS requests, ${COUNTS}
+    `SELECT time, owner, key_id, endpoint, model, tier, batch_id IS NOT NULL AS batch, estimated, 1 AS requests, ${COUNTS}
      FROM ledger WHERE ${whose} AND time >= ${from} AND time < ${to}`;
-  return `SELECT hour AS time, owner, nullif(key_id, '') AS key_id, endpoint, model, tier, batch, requests, ${COUNTS}
+  return `SELECT hour AS time, owner, nullif(key_id, '') AS key_id, endpoint, model, tier, batch, estimated, requests, ${COUNTS}
      FROM usage_hours WHERE ${whose} AND hour >= @hoursFrom AND hour < @hoursTo
      UNION ALL ${ledger("@start", "@hoursFrom")} UNION ALL ${ledger("@hoursTo", "@end")}`;
 }
@@ -75,6 +80,8 @@ export function usage(db: Database) {
          iif(@byBatch, batch, NULL) AS batch, iif(@byTier, tier, NULL) AS tier,
          sum(requests) AS requests, sum(input_tokens) AS inputTokens, sum(cached_tokens) AS cachedTokens,
          sum(output_tokens) AS outputTokens, sum(reasoning_tokens) AS reasoningTokens,
+         sum(requests * estimated) AS estimatedRequests, sum(input_tokens * estimated) AS estimatedInputTokens,
+         sum(output_tokens * estimated) AS estimatedOutputTokens, sum(cost_nano * estimated) AS estimatedCostNano,
          sum(cost_nano) AS costNano, sum(default_cost_nano) AS defaultCostNano
        FROM (${rowsOf(whose)}) WHERE ${FILTERS}
        GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7 LIMIT @limit`,

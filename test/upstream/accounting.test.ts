@@ -5,6 +5,7 @@ import { complete, stream, user } from "../api/ask.ts";
 import { failure } from "../api/failure.ts";
 import { KeyedServer } from "../api/keyed.ts";
 import { until } from "../api/until.ts";
+import { chatLine, jsonl, reaches, submit } from "../batch/batch-rig.ts";
 import { FakeUpstream } from "./fake-upstream.ts";
 import type { Misbehaviour } from "./misbehaviour.ts";
 
@@ -31,17 +32,24 @@ async function ownerWith(terms: object = {}) {
   const owner = `owner-${owners++}`;
   const { client } = await keyed.key({ owner, ...terms });
   const query = `start_time=${Math.floor(Date.now() / 1000) - 86_400}&project_ids=${owner}`;
-  const usage = async () => {
+  const rows = async () => {
     const page = usagePage.parse(await keyed.admin.get(`/organization/usage/completions?${query}`));
-    const rows = page.data.flatMap(({ results }) => results);
-    return rows.map(({ input_tokens, output_tokens, input_cached_tokens, num_model_requests }) => [
+    return page.data.flatMap(({ results }) => results);
+  };
+  /** Requests, prompt tokens and answer tokens that are marked as estimates. */
+  const estimates = async () =>
+    (await rows()).map(({ nightshift }) => [
+      ...[nightshift.estimated_requests, nightshift.estimated_input_tokens, nightshift.estimated_output_tokens],
+    ]);
+  const usage = async () => {
+    return (await rows()).map(({ input_tokens, output_tokens, input_cached_tokens, num_model_requests }) => [
       ...[num_model_requests, input_tokens, input_cached_tokens, output_tokens],
     ]);
   };
   /** Resolves when the ledger has these requests, prompt tokens, cached tokens and answer tokens. */
   const charged = (...row: number[]) =>
     until(`the usage to be ${row}`, async () => JSON.stringify(await usage()) === JSON.stringify([row]));
-  return { client, query, usage, charged };
+  return { client, query, usage, estimates, charged };
 }
 const body = (content: string, more: object = {}): OpenAI.ChatCompletionCreateParamsNonStreaming => ({
   ...{ model: "m", messages: [user(content)], ...more },
@@ -49,11 +57,12 @@ const body = (content: string, more: object = {}): OpenAI.ChatCompletionCreatePa
 
 describe("the ledger", () => {
   test("has the tokens that the upstream reports, of all answers", async () => {
-    const { client, charged } = await ownerWith();
+    const { client, charged, estimates } = await ownerWith();
     await client.chat.completions.create(body("a b c"));
     await client.chat.completions.create(body("a b c", { n: 2 }));
     for await (const _ of await client.chat.completions.create({ ...body("x y"), stream: true }));
     await charged(3, 3 + 3 + 2, 3, 3 + 7 + 2);
+    expect(await estimates()).toEqual([[0, 0, 0]]);
   });
 
   test("has embeddings", async () => {
@@ -87,7 +96,7 @@ describe("the ledger", () => {
   });
 
   test("has an estimate of a client that left, and no more than it has seen of the answer", async () => {
-    const { client, usage } = await ownerWith();
+    const { client, usage, estimates } = await ownerWith();
     fake.script = () => ({ kind: "stall", after: 2 });
     const chunks = (await stream(client, "abcdefgh ijkl", { model: "m" }))[Symbol.asyncIterator]();
     await chunks.next();
@@ -98,21 +107,51 @@ describe("the ledger", () => {
     expect([requests, cached]).toEqual([1, 0]);
     expect(input).toBeGreaterThan(2);
     expect([1, 2]).toContain(output);
+    expect(await estimates()).toEqual([[1, input, output]]);
   });
 });
 
 describe("usage that cannot be right", () => {
-  test.each(["missing", "zero", "lying"] as const)("is estimated: %s", async (usage) => {
-    const { client, charged } = await ownerWith();
+  test.each(["missing", "zero", "lying", "boundless"] as const)("is estimated: %s", async (usage) => {
+    const { client, charged, estimates } = await ownerWith();
+    await client.chat.completions.create(body("a b"));
     const before = (await keyed.server.metrics()).sum("nightshift_upstream_usage_estimated_total");
     fake.script = () => ({ kind: "usage", usage });
     const answer = await client.chat.completions.create(body("count 20"));
     // Twenty pieces of text, of a number and the space before it.
     expect(answer.usage!.completion_tokens).toBe(20);
     const { prompt_tokens } = answer.usage!;
-    await charged(1, prompt_tokens, 0, 20);
+    await charged(2, 2 + prompt_tokens, 1, 2 + 20);
+    expect(await estimates()).toEqual([[1, prompt_tokens, 20]]);
     const after = (await keyed.server.metrics()).sum("nightshift_upstream_usage_estimated_total");
     expect(after - before).toBe(1);
+  });
+
+  test.each(["missing", "zero", "boundless"] as const)("is estimated of embeddings: %s", async (usage) => {
+    const { client, query } = await ownerWith();
+    const before = (await keyed.server.metrics()).sum("nightshift_upstream_usage_estimated_total");
+    await client.embeddings.create({ model: "m", input: "a b" });
+    fake.script = () => ({ kind: "usage", usage });
+    const answer = await client.embeddings.create({ model: "m", input: "abcdefgh" });
+    expect(answer.usage.prompt_tokens).toBe(2);
+    await until("the embeddings' usage", async () => {
+      const page = JSON.stringify(await keyed.admin.get(`/organization/usage/embeddings?${query}`));
+      return page.includes('"input_tokens":4') && page.includes('"estimated_requests":1,"estimated_input_tokens":2');
+    });
+    const after = (await keyed.server.metrics()).sum("nightshift_upstream_usage_estimated_total");
+    expect(after - before).toBe(1);
+  });
+
+  test("is marked in the rows of batch lines", async () => {
+    const { client, charged, estimates } = await ownerWith();
+    const lines = ["a b c", "count 5"].map((text) => chatLine(text, text, { model: "m" }));
+    fake.script = ({ body: asked }) => {
+      return JSON.stringify(asked).includes("count 5") ? { kind: "usage", usage: "zero" } : null;
+    };
+    await reaches(client, (await submit(client, jsonl(lines))).id, "completed");
+    const prompt = Math.ceil("user\ncount 5".length / 4);
+    await charged(2, 3 + prompt, 1, 3 + 5);
+    expect(await estimates()).toEqual([[1, prompt, 5]]);
   });
 
   test("is none where it comes twice", async () => {

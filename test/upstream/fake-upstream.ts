@@ -205,7 +205,7 @@ export class FakeUpstream {
     try {
       await wait(prefillMs, undefined, { signal });
       if (GENERATED.includes(seen.path)) await writeAnswer(this.#view(asked, wrong), { response, writer, wrong, step });
-      else await writeJson(this.#sideBody(seen), { response, writer });
+      else await writeJson(this.#sideBody(seen, wrong), { response, writer });
     } finally {
       this.#slots.leave();
     }
@@ -225,8 +225,8 @@ export class FakeUpstream {
   }
 
   /** The answer of a path that generates nothing. */
-  #sideBody({ path, body }: SeenRequest): unknown {
-    if (path === "/v1/embeddings") return embeddingsBody(body, this.model);
+  #sideBody({ path, body }: SeenRequest, wrong: Misbehaviour | null): unknown {
+    if (path === "/v1/embeddings") return embeddingsBody(body, this.model, wrong);
     if (path === this.#dialect.rerank) return rerankBody(this.kind, body, this.model);
     if (path === "/apply-template") return { prompt: textOf(fieldsOf(body).messages) };
     return tokenizeBody(this.#dialect, body, this.#options.context ?? DEFAULT_CONTEXT);

@@ -26,7 +26,7 @@ export type Misbehaviour =
   | { kind: "pause"; after: number; ms: number }
   /** All but the last line. */
   | { kind: "no done" }
-  | { kind: "usage"; usage: "missing" | "zero" | "twice" | "lying" }
+  | { kind: "usage"; usage: "missing" | "zero" | "twice" | "lying" | "boundless" }
   | { kind: "wrong model"; id: string }
   /** A piece of content of so many bytes, in one event. */
   | { kind: "huge event"; bytes: number }
@@ -46,5 +46,6 @@ export function usagesOf<Own extends Usage>(own: Own, wrong: Misbehaviour | null
   if (wrong?.kind !== "usage") return [own];
   const zero = { ...own, prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
   const lying = { ...own, completion_tokens: 1, total_tokens: own.prompt_tokens + 1 };
-  return { missing: [], zero: [zero], twice: [own, own], lying: [lying] }[wrong.usage];
+  const boundless = { ...own, prompt_tokens: 1e9, total_tokens: 1e9 + own.completion_tokens };
+  return { missing: [], zero: [zero], twice: [own, own], lying: [lying], boundless: [boundless] }[wrong.usage];
 }

@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import { fieldsOf, listOf, wordsOf } from "./asked.ts";
 import type { Dialect, UpstreamKind } from "./dialect.ts";
+import { type Misbehaviour, usagesOf } from "./misbehaviour.ts";
 
 /** Numbers of an embedding vector. */
 export const DIMENSIONS = 4;
@@ -13,7 +14,7 @@ export function vectorOf(text: string): number[] {
 }
 
 /** The body of `/v1/embeddings`. */
-export function embeddingsBody(body: unknown, model: string): unknown {
+export function embeddingsBody(body: unknown, model: string, wrong: Misbehaviour | null): unknown {
   const { input, encoding_format } = fieldsOf(body);
   const isTokens = Array.isArray(input) && input.every((one) => typeof one === "number");
   const texts = (Array.isArray(input) && !isTokens ? input : [input]).map((one) => String(one));
@@ -23,7 +24,8 @@ export function embeddingsBody(body: unknown, model: string): unknown {
     const bytes = Buffer.from(new Float32Array(vector).buffer).toString("base64");
     return { object: "embedding", index, embedding: encoding_format === "base64" ? bytes : vector };
   });
-  return { object: "list", data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } };
+  const usage = { prompt_tokens: tokens, completion_tokens: 0, total_tokens: tokens };
+  return { object: "list", data, model, usage: usagesOf(usage, wrong).at(-1) };
 }
 
 /** The share of the query's words that a document has. */

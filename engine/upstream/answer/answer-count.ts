@@ -97,8 +97,13 @@ export class AnswerCount {
 
   #believedPrompt(tokens: number | null, pieces: number): number | null {
     if (tokens === null || (pieces > 0 && tokens === 0)) return null;
-    return tokens > this.#promptEstimate * MOST_TOKENS_PER_ESTIMATE + MOST_ADDED_TOKENS ? null : tokens;
+    return isBelievable(tokens, this.#promptEstimate) ? tokens : null;
   }
+}
+
+/** False for more tokens than a prompt of this estimate can have. */
+export function isBelievable(promptTokens: number, estimate: number): boolean {
+  return promptTokens <= estimate * MOST_TOKENS_PER_ESTIMATE + MOST_ADDED_TOKENS;
 }
 
 /** The total in whole parts, in the proportion of the estimates. */
@@ -113,6 +118,7 @@ function divided(total: number, estimates: readonly number[]): number[] {
   });
 }
 
-function numberOf(value: unknown): number | null {
+/** Null unless it is a count. */
+export function numberOf(value: unknown): number | null {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }

@@ -76,7 +76,11 @@ export class AnswerReader {
           ...finish,
           completionTokens: counted.completionTokens[index]!,
           reasoningTokens: index === 0 ? counted.reasoningTokens : 0,
-          prompt: { tokens: counted.promptTokens, cachedTokens: counted.cachedTokens },
+          prompt: {
+            tokens: counted.promptTokens,
+            cachedTokens: counted.cachedTokens,
+            estimated: counted.estimated,
+          },
         },
       };
     });

@@ -15,6 +15,7 @@ const use: Use = {
   cachedTokens: 0,
   outputTokens: 1,
   reasoningTokens: 0,
+  estimated: false,
 };
 
 function ledgerOn(insert: (rows: LedgerRow[], settled: string[]) => Promise<void>) {

@@ -87,3 +87,37 @@ test("versions 7 and 8 count existing batches and sum the existing ledger by hou
     { hour: 3600, key: "key_1", requests: 1, input: 10, cost: 5 },
   ]);
 });
+
+test("version 16 keeps the sums by hour, with the version of the rows that are left", () => {
+  const db = new Database(":memory:");
+  db.pragma("foreign_keys = ON");
+  migrate(db, MIGRATIONS.slice(0, 15));
+  const row = db.prepare(
+    `INSERT INTO ledger (time, owner, key_id, endpoint, model, version, tier, input_tokens, cached_tokens, output_tokens,
+       reasoning_tokens, cost_nano, default_cost_nano)
+     VALUES (?, 'a', ?, '/v1/completions', 'demo', ?, 'default', 10, 1, 2, 0, 5, 7)`,
+  );
+  row.run(3600, null, "fp_new");
+  row.run(3601, null, "fp_new");
+  row.run(3602, null, "fp_old");
+  row.run(7200, "key_1", "fp_new");
+  // Of the hour 0 and of the first two rows of the next one, retention has left the sums alone.
+  const sum = db.prepare(
+    `INSERT INTO usage_hours VALUES ('a', ?, ?, '/v1/completions', 'demo', 'default', 0, ?, ?, 1, 2, 0, ?, 7)`,
+  );
+  sum.run(0, "key_1", 3, 30, 9_007_199_254_740_993n);
+  sum.run(3600, "", 5, 50, 25);
+  sum.run(7200, "key_1", 1, 10, 5);
+  migrate(db, MIGRATIONS);
+  const hours = db.prepare(
+    "SELECT hour, key_id, version, estimated, requests, input_tokens, cost_nano FROM usage_hours ORDER BY 1, 2, 3",
+  );
+  expect(hours.safeIntegers().raw().all()).toEqual([
+    [0n, "key_1", "", 0n, 3n, 30n, 9_007_199_254_740_993n],
+    [3600n, "", "", 0n, 2n, 20n, 10n],
+    [3600n, "", "fp_new", 0n, 2n, 20n, 10n],
+    [3600n, "", "fp_old", 0n, 1n, 10n, 5n],
+    [7200n, "key_1", "fp_new", 0n, 1n, 10n, 5n],
+  ]);
+  expect(db.prepare("SELECT DISTINCT estimated FROM ledger").pluck().all()).toEqual([0]);
+});

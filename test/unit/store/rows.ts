@@ -70,6 +70,7 @@ export function ledgerRow(changed: Partial<LedgerRow> = {}): LedgerRow {
     cachedTokens: 40,
     outputTokens: 10,
     reasoningTokens: 0,
+    estimated: 0,
     costNano: 1000,
     defaultCostNano: 1000,
     ...changed,

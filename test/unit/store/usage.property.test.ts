@@ -24,6 +24,7 @@ const row: fc.Arbitrary<Partial<LedgerRow>> = fc.record({
   batchId: fc.constantFrom(null, "batch_1"),
   inputTokens: fc.nat(1000),
   reasoningTokens: fc.nat(10),
+  estimated: fc.constantFrom(0, 1),
   costNano: fc.nat(1e12),
 });
 const some = <T>(...values: T[]) => fc.option(fc.uniqueArray(fc.constantFrom(...values)), { nil: null });
@@ -83,7 +84,10 @@ function plainSums(db: Database, { groupBy, owners, keyIds, models, batch, kind,
          ${by(groupBy.model, "model")} AS model, ${by(groupBy.batch, "batch_id IS NOT NULL")} AS batch,
          ${by(groupBy.tier, "tier")} AS tier, count(*) AS requests, sum(input_tokens) AS inputTokens,
          sum(cached_tokens) AS cachedTokens, sum(output_tokens) AS outputTokens,
-         sum(reasoning_tokens) AS reasoningTokens, sum(cost_nano) AS costNano,
+         sum(reasoning_tokens) AS reasoningTokens, sum(estimated) AS estimatedRequests,
+         sum(iif(estimated, input_tokens, 0)) AS estimatedInputTokens,
+         sum(iif(estimated, output_tokens, 0)) AS estimatedOutputTokens,
+         sum(iif(estimated, cost_nano, 0)) AS estimatedCostNano, sum(cost_nano) AS costNano,
          sum(default_cost_nano) AS defaultCostNano
        FROM ledger WHERE time >= ${start} AND time < ${end} AND ${within(owners, "owner")}
          AND ${within(keyIds, "key_id")} AND ${within(models, "model")}

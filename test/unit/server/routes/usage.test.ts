@@ -124,7 +124,9 @@ test("a CSV page has a line per result and the next page in a header", async () 
   const first = await fetch(query);
   expect(first.headers.get("content-type")).toMatch(/^text\/csv/);
   const [head, line, end] = (await first.text()).split("\r\n");
-  expect(head).toMatch(/^start_time,end_time,start,project_id,api_key_id,model,.*,cost_usd,default_cost_usd$/);
+  expect(head).toMatch(
+    /^start_time,end_time,start,project_id,api_key_id,model,.*,cost_usd,default_cost_usd,estimated_requests,/,
+  );
   expect(line).toMatch(/^864000,950400,1970-01-11T00:00:00\.000Z,,'=1\+1,"a ""quoted"", name",/);
   expect(end).toBe("");
   const second = await fetch(`${query}&page=${first.headers.get("x-nightshift-next-page")}`);
@@ -134,6 +136,47 @@ test("a CSV page has a line per result and the next page in a header", async () 
     const other = await fetch(`${server.url}/v1/organization/${kind}?start_time=${10 * DAY}&format=csv&limit=5`);
     expect(await other.text()).toMatch(/^start_time,end_time,start,project_id,api_key_id,/);
   }
+});
+
+test("reports tell which requests, tokens and costs are estimates", async () => {
+  const rows = [
+    ledgerRow({ time: 10 * DAY }),
+    ledgerRow({ time: 10 * DAY + 1, estimated: 1, inputTokens: 7, outputTokens: 3, costNano: 5 }),
+    ledgerRow({
+      time: 10 * DAY,
+      endpoint: "/v1/embeddings",
+      estimated: 1,
+      inputTokens: 2,
+      outputTokens: 0,
+      costNano: 1,
+    }),
+  ];
+  await server.store.ledger.insert({ rows });
+  const query = `start_time=${10 * DAY}&end_time=${11 * DAY}`;
+  const report = async (kind: string) => {
+    const { data } = (await get(`/v1/organization/${kind}?${query}`)).body as { data: { results: unknown[] }[] };
+    return data[0]!.results;
+  };
+  expect(await report("usage/completions")).toMatchObject([
+    {
+      num_model_requests: 2,
+      nightshift: { estimated_requests: 1, estimated_input_tokens: 7, estimated_output_tokens: 3 },
+    },
+  ]);
+  expect(await report("usage/embeddings")).toMatchObject([
+    { nightshift: { estimated_requests: 1, estimated_input_tokens: 2 } },
+  ]);
+  expect(await report("costs")).toMatchObject([{ nightshift: { estimated_tokens: 12, estimated_cost_nano_usd: 6 } }]);
+  const table = async (kind: string) => {
+    const answer = await fetch(`${server.url}/v1/organization/${kind}?${query}&format=csv`);
+    return (await answer.text()).split("\r\n");
+  };
+  const [usageHead, usageLine] = await table("usage/completions");
+  expect(usageHead).toMatch(/,estimated_requests,estimated_input_tokens,estimated_output_tokens$/);
+  expect(usageLine).toMatch(/,1,7,3$/);
+  const [costsHead, costsLine] = await table("costs");
+  expect(costsHead).toMatch(/,estimated_tokens,estimated_cost_usd$/);
+  expect(costsLine).toMatch(/,12,0\.000000006$/);
 });
 
 test.each([

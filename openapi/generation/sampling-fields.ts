@@ -61,7 +61,8 @@ export function samplingFields(limits: RequestLimits) {
       .enum(["auto", "default", "flex", "priority", "fast", "scale"])
       .nullish()
       .describe(
-        "`auto` and `scale` are served as `default`, `fast` as `priority`. The response has the tier that was used.",
+        "`auto` and `scale` are served as `default`, `fast` as `priority`. A route may serve `auto` as `flex` where its models " +
+          "refuse `default` for load. The response has the tier that was used.",
       ),
     user: ignoredField(z.string().nullish()),
     ...extensionFields,

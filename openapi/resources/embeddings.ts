@@ -18,7 +18,9 @@ export type EncodingFormat = (typeof ENCODING_FORMATS)[number];
 export const askedTier = z
   .enum(["auto", "default", "flex", "priority", "fast", "scale"])
   .nullish()
-  .describe("Extension. `auto` and `scale` are served as `default`, `fast` as `priority`.");
+  .describe(
+    "Extension. `auto` and `scale` are served as `default`, `fast` as `priority`; a route may serve `auto` as `flex`.",
+  );
 
 /** POST /v1/embeddings. Fields that are not named here are ignored. */
 export function embeddingsRequest(limits: RequestLimits) {

@@ -5,7 +5,7 @@ import { ignoredNames } from "../../openapi/ignored-fields.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { answerForm } from "../generation/answer-form.ts";
 import type { Dialect } from "../generation/generation-endpoint.ts";
-import { generationSettings } from "../generation/generation-settings.ts";
+import { generationSettings, leavesTier } from "../generation/generation-settings.ts";
 import type { GenerationRequest } from "../generation/request.ts";
 import { templateVariables, thinkingOf } from "../generation/thinking.ts";
 import type { ToolUse, Turn } from "../generation/turn.ts";
@@ -33,6 +33,7 @@ export function chatReader(
     return {
       model: body.model,
       ...turnRequest(chatTurn(body)),
+      openTier: leavesTier(body.service_tier),
       stream: body.stream ?? false,
       ignored: [
         ...ignoredNames(Object(json), schema),

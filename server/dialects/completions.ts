@@ -6,7 +6,7 @@ import { ignoredNames } from "../../openapi/ignored-fields.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { answerForm, formRule } from "../generation/answer-form.ts";
 import type { Dialect } from "../generation/generation-endpoint.ts";
-import { generationSettings, tierOf } from "../generation/generation-settings.ts";
+import { generationSettings, leavesTier, tierOf } from "../generation/generation-settings.ts";
 import { infillPrompt } from "../generation/infill-prompt.ts";
 import type { GenerationRequest } from "../generation/request.ts";
 import { unusedSamplerFields } from "../generation/unused-samplers.ts";
@@ -25,6 +25,7 @@ function completionReader(limits: RequestLimits): (body: unknown) => GenerationR
     return {
       model: body.model,
       tier: tierOf(body.service_tier),
+      openTier: leavesTier(body.service_tier),
       submissions: completionSubmissions(body),
       toolChoice: null,
       stream: body.stream ?? false,

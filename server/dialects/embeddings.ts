@@ -5,7 +5,7 @@ import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { type EmbeddingsRequest, embeddingsRequest } from "../../openapi/resources/embeddings.ts";
 import { embeddingItems, shortened } from "../embedding/vector-json.ts";
 import type { VectorRequest } from "../embedding/vector-request.ts";
-import { tierOf } from "../generation/generation-settings.ts";
+import { leavesTier, tierOf } from "../generation/generation-settings.ts";
 
 /** Reads bodies of POST /v1/embeddings. */
 export function embeddingsReader(limits: RequestLimits): (body: unknown) => VectorRequest {
@@ -16,6 +16,7 @@ export function embeddingsReader(limits: RequestLimits): (body: unknown) => Vect
     return {
       model: body.model,
       tier: tierOf(body.service_tier),
+      openTier: leavesTier(body.service_tier),
       ignored: ignoredNames(Object(json), schema),
       task: "embed",
       inputs: inputsOf(body.input),

@@ -3,7 +3,7 @@ import { ignoredNames } from "../../openapi/ignored-fields.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { type RerankRequest, type RerankResponse, rerankRequest } from "../../openapi/resources/rerank.ts";
 import type { VectorRequest } from "../embedding/vector-request.ts";
-import { tierOf } from "../generation/generation-settings.ts";
+import { leavesTier, tierOf } from "../generation/generation-settings.ts";
 
 /** Reads bodies of POST /v1/rerank. */
 export function rerankReader(limits: RequestLimits): (body: unknown) => VectorRequest {
@@ -13,6 +13,7 @@ export function rerankReader(limits: RequestLimits): (body: unknown) => VectorRe
     return {
       model: body.model,
       tier: tierOf(body.service_tier),
+      openTier: leavesTier(body.service_tier),
       ignored: ignoredNames(Object(json), schema),
       task: "rank",
       inputs: body.documents.map((document) => ({ kind: "pair", query: body.query, document })),

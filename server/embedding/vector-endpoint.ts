@@ -19,8 +19,14 @@ export class VectorEndpoint implements InferenceEndpoint {
   }
 
   parse(body: unknown): InferenceRequest {
-    const request = this.#read(body);
+    return this.#inferenceRequest(this.#read(body));
+  }
+
+  #inferenceRequest(request: VectorRequest): InferenceRequest {
     return {
+      ...(request.openTier === true && {
+        asFlex: () => this.#inferenceRequest({ ...request, tier: "flex", openTier: false }),
+      }),
       model: request.model,
       tier: request.tier,
       jobEndpoint: null,

@@ -6,6 +6,8 @@ import type { ModelTask } from "../admission/task-check.ts";
 export interface VectorRequest {
   model: string;
   tier: OnlineTier;
+  /** True where the client leaves the tier to the server. Absent in an API in which it cannot. */
+  openTier?: boolean;
   task: ModelTask;
   inputs: EmbeddingInput[];
   /** Its fields that were accepted and not used. */

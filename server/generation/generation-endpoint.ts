@@ -65,9 +65,17 @@ export class GenerationEndpoint implements InferenceEndpoint {
     const read =
       (await dialect.load?.(body, owner, (release) => exchange.whenOver(release))) ??
       ((json: unknown) => dialect.read(json, owner));
-    const request = await this.#deps.grammars.run(() => read(body), owner, disconnected);
+    const readOf = (json: unknown) => this.#deps.grammars.run(() => read(json), owner, disconnected);
+    const request = await readOf(body);
+    // It is read again, since the writers of the answer may have read the tier too.
+    const asFlex = async () =>
+      this.#inferenceRequest(await readOf({ ...Object(body), service_tier: "flex" }), disconnected);
+    return { ...this.#inferenceRequest(request, disconnected), ...(request.openTier === true && { asFlex }) };
+  }
+
+  #inferenceRequest(request: GenerationRequest, disconnected: AbortSignal): InferenceRequest {
     const { model, tier, stream, dryRun } = request;
-    const deferrable = !stream && !dryRun && dialect.deferrable !== false;
+    const deferrable = !stream && !dryRun && this.#dialect.deferrable !== false;
     return {
       model,
       tier,

@@ -25,6 +25,11 @@ export function generationSettings(body: SamplingBody, { maxTokens, logprobs }: 
   };
 }
 
+/** True for a client that leaves the tier to the server in so many words: without the field it expects `default`. */
+export function leavesTier(asked: SamplingBody["service_tier"]): boolean {
+  return asked === "auto";
+}
+
 export function tierOf(asked: SamplingBody["service_tier"]): OnlineTier {
   switch (asked) {
     case "priority":

@@ -12,6 +12,8 @@ export interface GenerationRequest {
   /** Null for the only one that the key may use. */
   model: string | null;
   tier: OnlineTier;
+  /** True where the client leaves the tier to the server. Absent in an API in which it cannot. */
+  openTier?: boolean;
   submissions: Asked[];
   /** Null where no tools are offered. */
   toolChoice: ToolChoice | null;

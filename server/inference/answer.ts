@@ -15,6 +15,7 @@ import { Deferral, type DeferralDeps } from "./deferral.ts";
 import type { InferenceEndpoint, Outcome } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { RequestCount } from "./request-count.ts";
+import { firstOf, type Target, targetsOf } from "./targets.ts";
 
 export interface AnswerDeps extends DeferralDeps {
   admission: Admission;
@@ -25,9 +26,6 @@ export interface AnswerDeps extends DeferralDeps {
   options: Pick<AppOptions, "bodyLimit">;
   clock: Clock;
 }
-
-/** Statuses of a model that does not take the request now: not served, overloaded for flex, not ready or overloaded. */
-const OVERFLOWS = [404, 429, 503];
 
 const UNBOUNDED: RequestWaits = { predictedMs: null, startMs: null };
 
@@ -49,22 +47,25 @@ export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, de
       res.setHeader("x-nightshift-ignored", reportedNames(request.ignored).join(", "));
     }
     const routing = router.route(request, caller);
-    const admitted = await firstOf(routing?.models ?? [request.model], async (name) => {
-      const model = await admission.enter({ model: name, tier: request.tier }, caller, exchange.disconnected);
-      if (request.metered) count.identify(model.id, request.tier ?? "default");
-      const ready = admission.ready(model);
-      const run = await request.prepare(ready, exchange);
+    const admitted = await firstOf(
+      targetsOf(request, routing, caller),
+      async ({ model: name, request: asked, overflow }) => {
+        const model = await admission.enter({ model: name, tier: asked.tier }, caller, exchange.disconnected);
+        if (asked.metered) count.identify(model.id, asked.tier ?? "default");
+        const ready = admission.ready(model);
+        const run = await asked.prepare(ready, exchange);
 
-      deferral = Deferral.preferred(exchange, request.jobEndpoint, body);
-      const { tier, requests, bounded, predictedWaitMs } = run.demand;
-      const tierBounds = bounded ? admission.waitBounds(tier) : UNBOUNDED;
-      const { predictedMs, startMs } = deferral?.within(tierBounds) ?? tierBounds;
-      const position = { tier, owner: caller.owner };
-      admission.admit(ready, { ...position, requests, maxPredictedWaitMs: predictedMs, predictedWaitMs });
-      return { ready, run, position, startMs };
-    });
-    const { ready, run, position, startMs } = admitted;
-    if (routing !== null) noteRoute(exchange, routing, ready.model.id, deps.routeMetrics);
+        deferral = Deferral.preferred(exchange, request.jobEndpoint, body);
+        const { tier, requests, bounded, predictedWaitMs } = run.demand;
+        const tierBounds = bounded ? admission.waitBounds(tier) : UNBOUNDED;
+        const { predictedMs, startMs } = deferral?.within(tierBounds) ?? tierBounds;
+        const position = { tier, owner: caller.owner };
+        admission.admit(ready, { ...position, requests, maxPredictedWaitMs: predictedMs, predictedWaitMs });
+        return { ready, run, position, startMs, overflow };
+      },
+    );
+    const { ready, run, position, startMs, overflow } = admitted;
+    if (routing !== null) noteRoute(exchange, routing, { model: ready.model.id, overflow }, deps);
 
     const charge = await limits.reserve(caller, () => run.estimate(), res);
     try {
@@ -90,33 +91,16 @@ export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, de
   }
 }
 
-/**
- * The result for the first model that admits a request; the error of the first one where none does. An error that another model
- * would answer with too is thrown at once.
- */
-async function firstOf<T>(names: readonly (string | null)[], admit: (name: string | null) => Promise<T>): Promise<T> {
-  let first: unknown;
-  for (const name of names) {
-    try {
-      return await admit(name);
-    } catch (error) {
-      first ??= error;
-      if (!(error instanceof ApiError) || !OVERFLOWS.includes(error.status)) throw error;
-    }
-  }
-  throw first;
-}
-
 /** The client and the metrics get the model that took the request, and the reason. */
 function noteRoute(
   { res }: Exchange,
-  { route, models, reason }: Routing,
-  model: string,
-  metrics: Pick<RouteMetrics, "routed">,
+  { route, reason }: Routing,
+  { model, overflow }: { model: string; overflow: Target["overflow"] },
+  { routeMetrics }: Pick<AnswerDeps, "routeMetrics">,
 ): void {
-  const why = model === models[0] ? reason : "overflow";
+  const why = overflow ?? reason;
   if (!res.headersSent) res.setHeader("x-nightshift-route", encodeURI(`${route}=${model}; ${why}`));
-  metrics.routed(model, why);
+  routeMetrics.routed(model, why);
 }
 
 /** The error with the endpoint's own name of the messages: the engine knows only that of chats. */

@@ -33,6 +33,8 @@ export interface InferenceRequest extends RoutableRequest {
   readonly metered: boolean;
   /** Fields of the body that were accepted and not used. */
   readonly ignored: readonly string[];
+  /** The request at tier flex. Absent where its client did not leave the tier to the server. */
+  asFlex?(): InferenceRequest | Promise<InferenceRequest>;
   /** Throws the ApiError of a request that the model does not support. */
   prepare(ready: ReadyModel, exchange: Exchange): InferenceRun | Promise<InferenceRun>;
 }

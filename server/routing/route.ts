@@ -1,6 +1,6 @@
 import type { WindowSchedule } from "../../batch/shift/window-schedule.ts";
 import type { OnlineTier } from "../../engine/protocol/request.ts";
-import type { RouteChoice } from "../options/kinds/route-kind.ts";
+import type { OverflowStep, RouteChoice } from "../options/kinds/route-kind.ts";
 
 /** The condition of a rule: true where all that it names hold. */
 export interface RouteCondition {
@@ -32,6 +32,6 @@ export interface Route {
   /** The first rule that holds decides. */
   rules: readonly RouteRule[];
   choose: RouteChoice;
-  /** True: a model that refuses a request for load or is not ready is replaced by the next one. */
-  overflow: boolean;
+  /** The steps for a request that its model refuses for load, or is not ready for: another model, then tier flex. */
+  overflow: readonly OverflowStep[];
 }

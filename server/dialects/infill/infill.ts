@@ -5,7 +5,7 @@ import { answerBound, type InfillRequest, infillRequest, namesInfillSampler } fr
 import type { RequestLimits } from "../../../openapi/request-limits.ts";
 import { answerForm, formRule } from "../../generation/answer-form.ts";
 import type { Dialect } from "../../generation/generation-endpoint.ts";
-import { generationSettings, tierOf } from "../../generation/generation-settings.ts";
+import { generationSettings, leavesTier, tierOf } from "../../generation/generation-settings.ts";
 import type { GenerationRequest } from "../../generation/request.ts";
 import { unusedSamplerFields } from "../../generation/unused-samplers.ts";
 import { InfillEvents, infillBody } from "./infill-response.ts";
@@ -28,6 +28,7 @@ function infillReader(limits: RequestLimits): (body: unknown) => GenerationReque
     return {
       model: body.model ?? null,
       tier: tierOf(body.service_tier),
+      openTier: leavesTier(body.service_tier),
       submissions: [infillSubmission(body)],
       toolChoice: null,
       stream: body.stream ?? false,

@@ -4,6 +4,7 @@ import type { CompactedResponse } from "../../../openapi/responses/compact.ts";
 import { compactRequest } from "../../../openapi/responses/compact.ts";
 import type { Item } from "../../../openapi/responses/item.ts";
 import type { Dialect } from "../../generation/generation-endpoint.ts";
+import { leavesTier } from "../../generation/generation-settings.ts";
 import type { GenerationRequest } from "../../generation/request.ts";
 import { keptMessages } from "./compaction.ts";
 import { givenItems, NOTHING_STORED, type StoredItems, withIds } from "./given-items.ts";
@@ -26,6 +27,7 @@ export function compactDialect({ limits, seal, state }: ResponsesParts & { state
     return {
       model: body.model,
       ...summaryRequest(body, context),
+      openTier: leavesTier(body.service_tier),
       stream: false,
       dryRun: false,
       ignored: [...ignoredNames(Object(json), schema), ...skippedNames(body)],

@@ -5,6 +5,7 @@ import type { GivenItem } from "../../../openapi/responses/item.ts";
 import { type ResponsesRequest, responsesRequest } from "../../../openapi/responses/request.ts";
 import { checkStateless } from "../../../openapi/responses/stateless.ts";
 import type { Dialect } from "../../generation/generation-endpoint.ts";
+import { leavesTier } from "../../generation/generation-settings.ts";
 import type { GenerationRequest } from "../../generation/request.ts";
 import { turnRequest } from "../../generation/turn-request.ts";
 import { unusedSamplerFields } from "../../generation/unused-samplers.ts";
@@ -97,6 +98,7 @@ function responseRequest(parts: RequestParts, compaction: string | null): Genera
         continued: (summary) => responseRequest(parts, seal.seal(summaryText(summary), owner)),
       },
     }),
+    openTier: leavesTier(body.service_tier),
     ignored,
     stream: body.stream ?? false,
     dryRun: body.nightshift?.dry_run ?? false,

@@ -7,6 +7,10 @@ import type { Kind } from "./kind.ts";
 export const ROUTE_CHOICES = ["first", "cheapest", "fastest"] as const;
 export type RouteChoice = (typeof ROUTE_CHOICES)[number];
 
+/** The steps that follow where a model refuses a request for load. */
+const OVERFLOW_STEPS = ["model", "flex"] as const;
+export type OverflowStep = (typeof OVERFLOW_STEPS)[number];
+
 const MOST_MODELS = 16;
 const MOST_RULES = 64;
 
@@ -44,6 +48,15 @@ const condition = z.strictObject({
   hours: oneOrMore(window).optional(),
 });
 
+/** True is `[model]`. */
+const overflow = z.union([
+  z.boolean().transform((models): OverflowStep[] => (models ? ["model"] : [])),
+  z
+    .array(z.enum(OVERFLOW_STEPS))
+    .max(OVERFLOW_STEPS.length)
+    .refine((steps) => new Set(steps).size === steps.length, "names a step twice"),
+]);
+
 const route = z
   .strictObject({
     models: z
@@ -56,7 +69,7 @@ const route = z
       .max(MOST_RULES)
       .default([]),
     choose: z.enum(ROUTE_CHOICES).default("first"),
-    overflow: z.boolean().default(false),
+    overflow: overflow.default([]),
   })
   .superRefine(({ models, rules }, context) => {
     const other = rules.find((rule) => !models.includes(rule.model));

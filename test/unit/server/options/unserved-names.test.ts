@@ -9,7 +9,7 @@ test("names options and routes of models that are not served, with the nearest s
     { model: null, file: "a.jinja" },
     { model: "demp", file: "b.jinja" },
   ];
-  const routes = { chat: { models: ["demo", "deno"], rules: [], choose: "first" as const, overflow: false } };
+  const routes = { chat: { models: ["demo", "deno"], rules: [], choose: "first" as const, overflow: [] } };
   expect(unservedNames({ ...options, chatTemplate, routes }, ["demo"])).toEqual([
     "--prices names the model 'dmeo', which is not served. Did you mean 'demo'?",
     "--tool-format names the model 'nosuchmodel', which is not served.",

@@ -13,7 +13,7 @@ const NOON = Date.parse("2026-11-24T12:00Z");
 type Settings = Parameters<typeof configuredRoutes>[0][string];
 
 function rig(settings: Partial<Settings>, states: Record<string, Partial<RouteModel> | null> = {}) {
-  const route: Settings = { models: ["small", "big"], rules: [], choose: "first", overflow: false, ...settings };
+  const route: Settings = { models: ["small", "big"], rules: [], choose: "first", overflow: [], ...settings };
   const present = { ...states };
   const router = new Router({
     routes: configuredRoutes({ chat: route }, "UTC"),
@@ -110,16 +110,14 @@ describe("without a rule", () => {
 });
 
 test("with overflow the other models follow in their order", () => {
-  expect(rig({ models: ["a", "b", "c"], overflow: true, rules: [{ when: {}, model: "b" }] }).route()!.models).toEqual([
-    "b",
-    "a",
-    "c",
-  ]);
+  expect(
+    rig({ models: ["a", "b", "c"], overflow: ["model"], rules: [{ when: {}, model: "b" }] }).route()!.models,
+  ).toEqual(["b", "a", "c"]);
 });
 
 test("a key reaches only the models that it may use", () => {
   const key = { models: ["big"] } as unknown as NonNullable<Caller["key"]>;
-  const { reaches, route } = rig({ rules: [{ when: {}, model: "small" }], overflow: true });
+  const { reaches, route } = rig({ rules: [{ when: {}, model: "small" }], overflow: ["model"] });
   expect(route({}, "default", { owner: "acme", key })).toMatchObject({ models: ["big"], reason: "first" });
   const none = { models: ["other"] } as unknown as NonNullable<Caller["key"]>;
   expect(route({}, "default", { owner: "acme", key: none })).toBeNull();
@@ -143,7 +141,9 @@ test("a routing has each allowed model once at most, and never another", () => {
       fc.boolean(),
       (models, given, choose, states, overflow) => {
         const rules = given.map(({ tools, index }) => ({ when: { tools }, model: models[index % models.length]! }));
-        const routing = rig({ models, rules, choose, overflow }, states).route({ tools: true })!;
+        const routing = rig({ models, rules, choose, overflow: overflow ? ["model"] : [] }, states).route({
+          tools: true,
+        })!;
         expect(new Set(routing.models).size).toBe(routing.models.length);
         expect(routing.models.every((name) => models.some((known) => known === name))).toBe(true);
         expect(routing.models).toHaveLength(overflow ? models.length : 1);

@@ -1,13 +1,13 @@
 import type { CostsBucket, CostsPage, CostsResult } from "../openapi/resources/organization-usage.ts";
 import type { MachineAccount, MachineSums } from "../store/tables/machine-time.ts";
-import type { UsageQuery, UsageSum } from "../store/tables/usage.ts";
+import type { UsageGroups, UsageSum } from "../store/tables/usage.ts";
 import { MachineShare } from "./machine-report.ts";
 import { type MachinePrice, tokensOf } from "./prices.ts";
 import { type BucketPage, byBucket, pageOf } from "./report-buckets.ts";
 
 /** The grouping of a costs page's sums, and its further contents. */
 export interface CostsTerms {
-  groupBy: UsageQuery["groupBy"];
+  groupBy: UsageGroups;
   /** True to report model and tier as a line item. */
   byItem: boolean;
   /** Machine time; null where the costs are filtered by owner or key. */
@@ -18,16 +18,17 @@ export interface CostsTerms {
 /** Ledger sums in the form of OpenAI's costs page, with the machine's cost. */
 export function costsPageOf(page: BucketPage, sums: readonly UsageSum[], terms: CostsTerms): CostsPage {
   const { groupBy, machine, price } = terms;
-  const byPayer = groupBy.owner || groupBy.keyId;
+  // Machine time is not kept by these.
+  const divided = groupBy.owner || groupBy.keyId || groupBy.upstream || groupBy.version;
   const within = byBucket(sums);
   return pageOf<CostsBucket>(page, (bucket) => {
     const here = within(bucket.start_time);
     const share = machine === null ? null : new MachineShare(machine, bucket.start_time, price);
     // Uncharged work took machine time too.
-    const uncharged = share === null || byPayer ? [] : unchargedOf(share.accounts, here, bucket.start_time, groupBy);
+    const uncharged = share === null || divided ? [] : unchargedOf(share.accounts, here, bucket.start_time, groupBy);
     return {
       ...bucket,
-      results: [...here, ...uncharged].map((sum) => costsResult(sum, terms, byPayer ? null : share)),
+      results: [...here, ...uncharged].map((sum) => costsResult(sum, terms, divided ? null : share)),
       nightshift: { machine: share?.bucket(here.reduce((tokens, sum) => tokens + tokensOf(sum), 0)) ?? null },
     };
   });
@@ -45,6 +46,8 @@ function costsResult(sum: UsageSum, { byItem }: CostsTerms, share: MachineShare 
     quantity_unit: byItem ? "tokens" : null,
     nightshift: {
       endpoint: sum.endpoint,
+      upstream: sum.upstream,
+      system_fingerprint: sum.version,
       model: sum.model,
       service_tier: sum.tier,
       tokens,
@@ -71,7 +74,7 @@ function unchargedOf(
   accounts: readonly MachineAccount[],
   sums: readonly UsageSum[],
   bucket: number,
-  groupBy: UsageQuery["groupBy"],
+  groupBy: UsageGroups,
 ): UsageSum[] {
   const missing: UsageSum[] = [];
   for (const account of accounts) {
@@ -82,6 +85,8 @@ function unchargedOf(
       keyId: null,
       endpoint: groupBy.endpoint ? account.endpoint : null,
       model: groupBy.model ? account.model : null,
+      upstream: null,
+      version: null,
       batch: null,
       tier: groupBy.tier ? account.tier : null,
       requests: 0,

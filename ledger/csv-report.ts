@@ -31,6 +31,11 @@ const cost: Columns<{ nightshift: Cost }> = [
   ["default_cost_usd", (row) => usdText(row.nightshift.default_cost_nano_usd)],
 ];
 
+const origin: Columns<{ nightshift: Pick<UsageResult["nightshift"], "upstream" | "system_fingerprint"> }> = [
+  ["upstream", (row) => row.nightshift.upstream],
+  ["system_fingerprint", (row) => row.nightshift.system_fingerprint],
+];
+
 const USAGE: Columns<UsageResult> = [
   ...time,
   ...payer,
@@ -47,6 +52,7 @@ const USAGE: Columns<UsageResult> = [
   ["estimated_requests", (row) => row.nightshift.estimated_requests],
   ["estimated_input_tokens", (row) => row.nightshift.estimated_input_tokens],
   ["estimated_output_tokens", (row) => row.nightshift.estimated_output_tokens],
+  ...origin,
 ];
 
 const EMBEDDINGS: Columns<EmbeddingsUsageResult> = [
@@ -60,6 +66,7 @@ const EMBEDDINGS: Columns<EmbeddingsUsageResult> = [
   ...cost,
   ["estimated_requests", (row) => row.nightshift.estimated_requests],
   ["estimated_input_tokens", (row) => row.nightshift.estimated_input_tokens],
+  ...origin,
 ];
 
 const COSTS: Columns<CostsResult> = [
@@ -76,6 +83,7 @@ const COSTS: Columns<CostsResult> = [
   ["machine_spot_usd", (row) => row.nightshift.machine?.spot_usd ?? null],
   ["estimated_tokens", (row) => row.nightshift.estimated_tokens],
   ["estimated_cost_usd", (row) => usdText(row.nightshift.estimated_cost_nano_usd)],
+  ...origin,
 ];
 
 export function usageCsv(page: UsagePage): string {

@@ -45,6 +45,8 @@ function usageResult(sum: UsageSum): UsageResult {
     service_tier: sum.tier,
     nightshift: {
       endpoint: sum.endpoint,
+      upstream: sum.upstream,
+      system_fingerprint: sum.version,
       reasoning_tokens: sum.reasoningTokens,
       estimated_requests: sum.estimatedRequests,
       estimated_input_tokens: sum.estimatedInputTokens,
@@ -66,6 +68,8 @@ function embeddingsResult(sum: UsageSum): EmbeddingsUsageResult {
     model: sum.model,
     nightshift: {
       endpoint: sum.endpoint,
+      upstream: sum.upstream,
+      system_fingerprint: sum.version,
       service_tier: sum.tier,
       estimated_requests: sum.estimatedRequests,
       estimated_input_tokens: sum.estimatedInputTokens,

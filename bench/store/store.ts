@@ -39,7 +39,7 @@ export async function measureStore(
 function operations(store: Store, now: number): [string, () => Promise<unknown>][] {
   const start = now - (now % DAY) - (DAYS - 1) * DAY;
   const month = { start, end: now + 1, width: DAY, kind: null, keyIds: null, models: null, batch: null, limit: 20_001 };
-  const groupBy = { owner: true, keyId: true, endpoint: true, model: true, batch: true, tier: true };
+  const groupBy = { owner: true, keyId: true, endpoint: true, model: true, version: true, batch: true, tier: true };
   const minutes = { ...month, start: now - DAY, width: 60, groupBy: { ...groupBy, keyId: false } };
   return [
     ["nothing", async () => {}],

@@ -4,6 +4,13 @@ import { flag, wholeNumber } from "../query-value.ts";
 const count = z.int().min(0);
 const text = z.string().nullable();
 
+const origin = {
+  upstream: text.describe(
+    "With `group_by=upstream`: the upstream that computed the answers; null where this server did.",
+  ),
+  system_fingerprint: text.describe("With `group_by=system_fingerprint`: the `system_fingerprint` of the answers."),
+};
+
 const estimated = {
   estimated_requests: count.describe(
     "Of these, requests whose tokens an upstream has not counted: they are estimates.",
@@ -36,6 +43,7 @@ const usageResult = z.object({
   service_tier: text.describe("`priority`, `default`, `flex` or `batch`."),
   nightshift: z.object({
     endpoint: text.describe("Extension. With `group_by=endpoint`."),
+    ...origin,
     reasoning_tokens: count.describe("Included in `output_tokens`."),
     ...estimated,
     estimated_output_tokens: count.describe("The part of `output_tokens` that such requests have."),
@@ -54,6 +62,7 @@ const embeddingsResult = z.object({
   model: text,
   nightshift: z.object({
     endpoint: text.describe("Extension. With `group_by=endpoint`: /v1/embeddings or /v1/rerank."),
+    ...origin,
     service_tier: text.describe("Extension. With `group_by=service_tier`: `priority`, `default`, `flex` or `batch`."),
     ...estimated,
     cost_nano_usd: z.int().describe("Cost in billionths of a USD."),
@@ -99,6 +108,7 @@ const costsResult = z.object({
   quantity_unit: text,
   nightshift: z.object({
     endpoint: text.describe("Extension. With `group_by=endpoint`; `model` and `service_tier` likewise."),
+    ...origin,
     model: text,
     service_tier: text,
     tokens: count.describe("Input and output together."),
@@ -109,7 +119,7 @@ const costsResult = z.object({
     machine: machineResult
       .nullable()
       .describe(
-        "Machine time of these requests. Null when filtered or grouped by project or key: it is not attributed to them.",
+        "Machine time of these requests. Null when filtered by project or key, or grouped by these, by upstream or by fingerprint.",
       ),
   }),
 });
@@ -185,21 +195,24 @@ const range = {
   api_key_ids: list(z.string()),
 };
 
+/** Groups of every report that OpenAI's have not. */
+const OWN_GROUPS = ["endpoint", "upstream", "system_fingerprint"] as const;
+
 export const usageQuery = z.object({
   ...range,
   bucket_width: z.enum(["1m", "1h", "1d"]).default("1d"),
   user_ids: list(z.string()),
   models: list(z.string()),
   batch: flag.optional(),
-  group_by: list(z.enum(["project_id", "user_id", "api_key_id", "model", "batch", "service_tier", "endpoint"])),
+  group_by: list(z.enum(["project_id", "user_id", "api_key_id", "model", "batch", "service_tier", ...OWN_GROUPS])),
 });
 
 export const embeddingsUsageQuery = usageQuery.omit({ batch: true }).extend({
-  group_by: list(z.enum(["project_id", "user_id", "api_key_id", "model", "service_tier", "endpoint"])),
+  group_by: list(z.enum(["project_id", "user_id", "api_key_id", "model", "service_tier", ...OWN_GROUPS])),
 });
 
 export const costsQuery = z.object({
   ...range,
   bucket_width: z.enum(["1h", "1d"]).default("1d"),
-  group_by: list(z.enum(["project_id", "line_item", "api_key_id", "model", "service_tier", "endpoint"])),
+  group_by: list(z.enum(["project_id", "line_item", "api_key_id", "model", "service_tier", ...OWN_GROUPS])),
 });

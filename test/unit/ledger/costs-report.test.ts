@@ -18,7 +18,16 @@ function busy(tier: BusyTime["tier"], seconds: number, change: Partial<BusyTime>
 }
 
 function usage(tier: UsageSum["tier"], tokens: number): UsageSum {
-  const none = { owner: null, keyId: null, endpoint: null, batch: null, cachedTokens: 0, reasoningTokens: 0 };
+  const none = {
+    owner: null,
+    keyId: null,
+    endpoint: null,
+    upstream: null,
+    version: null,
+    batch: null,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+  };
   const estimates = { estimatedRequests: 0, estimatedInputTokens: 0, estimatedOutputTokens: 0, estimatedCostNano: 0 };
   const costs = { costNano: 1000 * tokens, defaultCostNano: 2000 * tokens };
   return {

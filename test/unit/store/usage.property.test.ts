@@ -14,12 +14,21 @@ const time = fc.oneof(
   fc.nat(SPAN / HOUR).map((hour) => hour * HOUR),
   fc.nat(SPAN / HOUR).map((hour) => hour * HOUR + HOUR - 1),
 );
+/** The upstreams that versions name. */
+const UPSTREAMS: Record<string, string | null> = {
+  fp_1: null,
+  fp_9b0a151c453c: null,
+  fp_gpu_48a1948cf9fb: "gpu",
+  fp_gpu_2_0123456789ab: "gpu_2",
+  fp_a_0123456789ab: "a",
+};
 const row: fc.Arbitrary<Partial<LedgerRow>> = fc.record({
   time,
   owner: fc.constantFrom("a", "b"),
   keyId: fc.constantFrom(null, "key_1", "key_2"),
   endpoint: fc.constantFrom("/v1/chat/completions", "/v1/embeddings"),
   model: fc.constantFrom("demo", "other"),
+  version: fc.constantFrom(...Object.keys(UPSTREAMS)),
   tier: fc.constantFrom("default", "flex", "batch"),
   batchId: fc.constantFrom(null, "batch_1"),
   inputTokens: fc.nat(1000),
@@ -27,6 +36,9 @@ const row: fc.Arbitrary<Partial<LedgerRow>> = fc.record({
   estimated: fc.constantFrom(0, 1),
   costNano: fc.nat(1e12),
 });
+const UPSTREAM = `CASE version ${Object.entries(UPSTREAMS)
+  .map(([version, name]) => `WHEN '${version}' THEN ${name === null ? "NULL" : `'${name}'`}`)
+  .join(" ")} END`;
 const some = <T>(...values: T[]) => fc.option(fc.uniqueArray(fc.constantFrom(...values)), { nil: null });
 const query: fc.Arbitrary<UsageQuery> = fc
   .record({
@@ -43,6 +55,8 @@ const query: fc.Arbitrary<UsageQuery> = fc
       keyId: fc.boolean(),
       endpoint: fc.boolean(),
       model: fc.boolean(),
+      upstream: fc.boolean(),
+      version: fc.boolean(),
       batch: fc.boolean(),
       tier: fc.boolean(),
     }),
@@ -74,14 +88,15 @@ test("the number of sums is limited", () => {
 
 /** The expected sums: one statement over all rows of the ledger. */
 function plainSums(db: Database, { groupBy, owners, keyIds, models, batch, kind, start, end, width }: UsageQuery) {
-  const by = (asked: boolean, column: string) => (asked ? column : "NULL");
+  const by = (asked: boolean | undefined, column: string) => (asked ? column : "NULL");
   const within = (values: string[] | null, column: string) =>
     values === null ? "TRUE" : `${column} IN (${values.map((value) => `'${value}'`).join(",")})`;
   return db
     .prepare<[], UsageSum>(
       `SELECT time - time % ${width} AS bucket, ${by(groupBy.owner, "owner")} AS owner,
          ${by(groupBy.keyId, "key_id")} AS keyId, ${by(groupBy.endpoint, "endpoint")} AS endpoint,
-         ${by(groupBy.model, "model")} AS model, ${by(groupBy.batch, "batch_id IS NOT NULL")} AS batch,
+         ${by(groupBy.model, "model")} AS model,
+         ${by(groupBy.upstream, UPSTREAM)} AS upstream, ${by(groupBy.version, "version")} AS version, ${by(groupBy.batch, "batch_id IS NOT NULL")} AS batch,
          ${by(groupBy.tier, "tier")} AS tier, count(*) AS requests, sum(input_tokens) AS inputTokens,
          sum(cached_tokens) AS cachedTokens, sum(output_tokens) AS outputTokens,
          sum(reasoning_tokens) AS reasoningTokens, sum(estimated) AS estimatedRequests,
@@ -93,7 +108,7 @@ function plainSums(db: Database, { groupBy, owners, keyIds, models, batch, kind,
          AND ${within(keyIds, "key_id")} AND ${within(models, "model")}
          AND ${batch === null ? "TRUE" : `(batch_id IS NOT NULL) = ${Number(batch)}`}
          AND ${kind === null ? "TRUE" : `(endpoint = '/v1/embeddings') = ${Number(kind === "embeddings")}`}
-       GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7`,
+       GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9`,
     )
     .all();
 }

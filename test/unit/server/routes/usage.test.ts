@@ -138,6 +138,35 @@ test("a CSV page has a line per result and the next page in a header", async () 
   }
 });
 
+test("reports are grouped by upstream and by fingerprint, without machine time", async () => {
+  const versions = ["fp_9b0a151c453c", "fp_gpu_48a1948cf9fb", "fp_gpu_0123456789ab"];
+  const rows = versions.map((version, at) => ledgerRow({ time: 10 * DAY, version, inputTokens: at }));
+  const vectors = ledgerRow({ time: 10 * DAY, endpoint: "/v1/embeddings", version: versions[1]!, outputTokens: 0 });
+  await server.store.ledger.insert({ rows: [...rows, vectors] });
+  const report = async (kind: string, by: string) => {
+    const path = `/v1/organization/${kind}?start_time=${10 * DAY}&end_time=${11 * DAY}&group_by=${by}`;
+    const { data } = (await get(path)).body as { data: { results: { nightshift: Record<string, unknown> }[] }[] };
+    return data[0]!.results.map(({ nightshift }) => nightshift);
+  };
+  expect(await report("usage/completions", "upstream")).toMatchObject([
+    { upstream: null, system_fingerprint: null },
+    { upstream: "gpu", system_fingerprint: null },
+  ]);
+  const prints = await report("usage/completions", "system_fingerprint");
+  expect(prints.map(({ system_fingerprint: version }) => version).sort()).toEqual([...versions].sort());
+  expect(await report("usage/embeddings", "upstream")).toMatchObject([{ upstream: "gpu" }]);
+  expect(await report("costs", "upstream")).toMatchObject([
+    { upstream: null, tokens: 10, machine: null },
+    { upstream: "gpu", tokens: 11 + 12 + 100, machine: null },
+  ]);
+  const table = await fetch(
+    `${server.url}/v1/organization/costs?start_time=${10 * DAY}&end_time=${11 * DAY}&group_by=upstream&format=csv`,
+  );
+  const [head, , line] = (await table.text()).split("\r\n");
+  expect(head).toMatch(/,upstream,system_fingerprint$/);
+  expect(line).toMatch(/,gpu,$/);
+});
+
 test("reports tell which requests, tokens and costs are estimates", async () => {
   const rows = [
     ledgerRow({ time: 10 * DAY }),
@@ -172,11 +201,11 @@ test("reports tell which requests, tokens and costs are estimates", async () => 
     return (await answer.text()).split("\r\n");
   };
   const [usageHead, usageLine] = await table("usage/completions");
-  expect(usageHead).toMatch(/,estimated_requests,estimated_input_tokens,estimated_output_tokens$/);
-  expect(usageLine).toMatch(/,1,7,3$/);
+  expect(usageHead).toMatch(/,estimated_requests,estimated_input_tokens,estimated_output_tokens,/);
+  expect(usageLine).toMatch(/,1,7,3,,$/);
   const [costsHead, costsLine] = await table("costs");
-  expect(costsHead).toMatch(/,estimated_tokens,estimated_cost_usd$/);
-  expect(costsLine).toMatch(/,12,0\.000000006$/);
+  expect(costsHead).toMatch(/,estimated_tokens,estimated_cost_usd,/);
+  expect(costsLine).toMatch(/,12,0\.000000006,,$/);
 });
 
 test.each([

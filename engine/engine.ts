@@ -31,6 +31,8 @@ export interface Engine {
    * nothing is measured.
    */
   predictedWaitMs(tier: OnlineTier, demand: Demand): number;
+  /** The part of it that a cap on the requests and tokens of a minute causes; absent where an engine has none. */
+  rateWaitMs?(tier: OnlineTier, demand: Demand): number;
   /** Whole seconds, 1 to 60, after which a request that is refused now may be tried again. */
   readonly retryAfterSeconds: number;
   /** Resolves when the state next becomes ready; rejects when it is or becomes failed or closed, or the signal aborts. */

@@ -195,7 +195,8 @@ export const ERRORS = {
     {
       rate_limit_exceeded:
         "A limit of the API key is reached: requests or tokens per minute, concurrent requests, enqueued tokens. Or the owner " +
-        "has `--max-open-batches` open batches, or too many wrong API keys came from this address.",
+        "has `--max-open-batches` open batches, or too many wrong API keys came from this address. Or the rate of the model's " +
+        "upstream is used up for longer than the request may wait.",
     },
   ),
   ...group(

@@ -30,6 +30,8 @@ export interface Attempt {
   body: string;
   /** The client left, or the request is over for another reason. */
   signal: AbortSignal;
+  /** Called with the headers of the response, whatever its status. */
+  answered?: (header: HeaderOf) => void;
   /** Milliseconds to the first event, and between two. */
   timeouts: { firstEvent: number; silence: number };
 }
@@ -57,6 +59,7 @@ export async function* attemptEvents(attempt: Attempt): AsyncGenerator<readonly 
       bodyTimeout: 0,
     });
     header = headerReader(response.headers);
+    attempt.answered?.(header);
     const { statusCode: status, body } = response;
     if (status < 200 || status > 299) {
       throw new AttemptFailure({ kind: "response", status, header, body: await beginningOf(body) });

@@ -37,7 +37,7 @@ export class Embedding implements WorkRequest {
     this.#listener = listener;
   }
 
-  async attempt(work: UpstreamWork, replica: Replica): Promise<void> {
+  async attempt(work: UpstreamWork, replica: Replica): Promise<number> {
     const { path, body } = embeddingRequest(this.#model, this.#inputs);
     let answer: unknown = null;
     for await (const list of work.events(replica, path, body)) {
@@ -45,13 +45,15 @@ export class Embedding implements WorkRequest {
     }
     const vectors = vectorsOf(answer, this.#inputs.length);
     if (vectors === null) throw new AttemptFailure({ kind: "broken" });
-    if (work.over) return;
     const counted = promptTokensOf(answer, this.promptTokens);
+    const tokens = counted ?? this.promptTokens;
+    if (work.over) return tokens;
     if (counted === null) this.#access.estimated();
     else this.#listener.accepted(counted, null);
     this.#listener.started();
     for (const [index, vector] of vectors.entries()) this.#listener.vector(index, vector);
     if (!work.over) work.end();
+    return tokens;
   }
 
   attemptFailed(): void {

@@ -32,6 +32,8 @@ export class Generation implements WorkRequest {
   readonly echo: string | null;
   readonly #parts: GenerationParts;
   #begun = false;
+  /** Of prompt and answer, once they are counted. */
+  #tokens = 0;
 
   constructor(parts: GenerationParts) {
     this.#parts = parts;
@@ -48,7 +50,7 @@ export class Generation implements WorkRequest {
     return this.#begun;
   }
 
-  async attempt(work: UpstreamWork, replica: Replica): Promise<void> {
+  async attempt(work: UpstreamWork, replica: Replica): Promise<number> {
     const { access, upstreamModel, context, submission } = this.#parts;
     const { n, prompt, maxTokens } = submission;
     const { path, body } = upstreamRequest(submission, upstreamModel, access.dialect);
@@ -75,6 +77,7 @@ export class Generation implements WorkRequest {
     }
     // Some engines leave out the mark of the end.
     if (!work.over) this.#finish(work, reader);
+    return this.#tokens;
   }
 
   attemptFailed(failed: Classified): void {
@@ -88,6 +91,7 @@ export class Generation implements WorkRequest {
 
   #finish(work: UpstreamWork, reader: AnswerReader): void {
     const { outputs, counted } = readable(() => reader.end());
+    this.#tokens = counted.completionTokens.reduce((sum, tokens) => sum + tokens, counted.promptTokens);
     if (counted.estimated) this.#parts.access.estimated();
     for (const output of outputs) this.#pass(work, output);
     if (!work.over) work.end();

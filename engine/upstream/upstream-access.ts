@@ -15,6 +15,7 @@ import { NO_ERROR } from "./answer/error-body.ts";
 import { dialectOf, type UpstreamDialect } from "./dialect/kinds.ts";
 import { type PriorityMarks, priorityMarks } from "./dialect/priority.ts";
 import type { UpstreamConfig, UpstreamKind } from "./dialect/upstream-config.ts";
+import { RateCap } from "./rate/rate-cap.ts";
 import { Gate } from "./replica/gate.ts";
 import { Placement } from "./replica/placement.ts";
 import { Replica } from "./replica/replica.ts";
@@ -46,6 +47,7 @@ export class UpstreamAccess {
   readonly dispatcher: Dispatcher;
   readonly replicas: readonly Replica[];
   readonly gate: Gate;
+  readonly rate: RateCap;
   readonly retries: RetryBudget;
   /** Called when a replica does not answer, or has no longer a model that it listed. */
   lookAgain: () => void = () => {};
@@ -65,7 +67,8 @@ export class UpstreamAccess {
     // The timeouts of an attempt are its own; a pool with requests is never closed by time.
     this.dispatcher = new Agent({ connect: { timeout: config.timeouts.connect }, headersTimeout: 0, bodyTimeout: 0 });
     this.replicas = config.replicas.map(({ url, weight }) => new Replica(url, deps.clock, weight));
-    this.gate = new Gate(config.name, this.replicas, new Placement(deps.random));
+    this.rate = new RateCap(config.rate, deps.clock);
+    this.gate = new Gate(config.name, this.replicas, new Placement(deps.random), this.rate);
     this.retries = new RetryBudget(deps.clock);
     this.headers = config.apiKey === null ? {} : { authorization: `Bearer ${config.apiKey}` };
   }
@@ -91,7 +94,12 @@ export class UpstreamAccess {
     return `call_${this.#deps.randomId()}`;
   }
 
-  /** Milliseconds until a request that comes now is expected to start: none while no replica reports a queue. */
+  /** Milliseconds until a request that comes now is expected to be sent, as far as the caps of the upstream's rate go. */
+  rateWaitMs(tier: Tier, tokens: number): number {
+    return tier === "flex" ? this.rate.lowerWaitMs(tokens) : this.rate.onlineWaitMs(tokens);
+  }
+
+  /** Milliseconds in a replica's queue: none while no replica reports one. */
   predictedWaitMs(tier: Tier): number {
     const waits = this.replicas.filter(({ healthy }) => healthy).map((replica) => replica.expectedWaitMs);
     const shortest = waits.length === 0 ? 0 : Math.min(...waits);

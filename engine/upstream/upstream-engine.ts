@@ -107,8 +107,12 @@ export class UpstreamEngine implements Engine {
     return retryAfterSeconds("retryInMs" in state ? (state.retryInMs ?? 0) : 0);
   }
 
-  predictedWaitMs(tier: OnlineTier, _demand: Demand): number {
-    return this.access.predictedWaitMs(tier);
+  predictedWaitMs(tier: OnlineTier, demand: Demand): number {
+    return this.access.predictedWaitMs(tier) + this.rateWaitMs(tier, demand);
+  }
+
+  rateWaitMs(tier: OnlineTier, { promptTokens, answerTokens }: Demand): number {
+    return this.access.rateWaitMs(tier, Math.round(promptTokens + answerTokens));
   }
 
   submit(submission: Submission, listener: RequestListener): Ticket {

@@ -20,8 +20,8 @@ export interface WorkRequest {
   readonly echo: string | null;
   /** True once the client may have seen a part of the answer: no other attempt is made then. */
   readonly begun: boolean;
-  /** One attempt, at this replica: reads the answer to its end. Throws AttemptFailure. */
-  attempt(work: UpstreamWork, replica: Replica): Promise<void>;
+  /** One attempt, at this replica: reads the answer to its end, and resolves with its tokens and those of the prompt. Throws AttemptFailure. */
+  attempt(work: UpstreamWork, replica: Replica): Promise<number>;
   attemptFailed(failed: Classified): void;
   /** The error with the name of the field at fault. */
   named(error: ApiError): ApiError;
@@ -65,7 +65,10 @@ export class UpstreamWork implements Ticket {
         blocks: request.blocks,
         signal: this.#abort.signal,
         content: () => request.begun,
-        attempt: ({ replica }) => request.attempt(this, replica),
+        attempt: async ({ replica, rate }) => {
+          const tokens = await request.attempt(this, replica);
+          rate?.settle(tokens);
+        },
         failed: (failed) => request.attemptFailed(failed),
       });
       if (error !== null) this.#fail(request.named(error));
@@ -97,6 +100,7 @@ export class UpstreamWork implements Ticket {
       headers: { ...access.headers, ...marks.headers },
       body: JSON.stringify({ ...body, ...marks.body }),
       signal: this.#abort.signal,
+      answered: (header) => access.rate.answered(header),
       timeouts: { firstEvent, silence: request.tier === "batch" ? batchSilence : silence },
     });
   }

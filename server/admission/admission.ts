@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { EngineState } from "../../engine/engine.ts";
+import type { Demand, EngineState } from "../../engine/engine.ts";
 import type { OnlineTier } from "../../engine/protocol/request.ts";
 import { refusalOf } from "../../engine/state-error.ts";
 import { type Caller, mayUseModel, mayUseTier } from "../../ledger/key.ts";
@@ -10,7 +10,7 @@ import type { Residency } from "../models/residency.ts";
 import type { AppOptions } from "../options/app-options.ts";
 import type { ModelLoad, ModelLoads } from "./model-load.ts";
 import { findModel } from "./model-lookup.ts";
-import { inSeconds, overload, shuttingDown } from "./overload.ts";
+import { inSeconds, overload, rateLimited, shuttingDown } from "./overload.ts";
 import type { ReadyModel } from "./ready-model.ts";
 import { type InFlight, outcomeWithin } from "./start-timeout.ts";
 
@@ -129,6 +129,10 @@ export class Admission {
     const { tier, requests, maxPredictedWaitMs, predictedWaitMs = this.#waitMs(ready, entry) } = entry;
     const full = this.#whyFull(model.id, load, entry, requests);
     if (full !== null) throw overload(tier, full, this.#untilCapacityMs(load, tier, requests));
+    const rateWaitMs = model.engine.rateWaitMs?.(tier, this.#demand(model, load, 1)) ?? 0;
+    if (maxPredictedWaitMs !== null && rateWaitMs > maxPredictedWaitMs) {
+      throw rateLimited(tier, model.id, rateWaitMs, maxPredictedWaitMs);
+    }
     if (maxPredictedWaitMs !== null && predictedWaitMs > maxPredictedWaitMs) {
       const expected = `A request would wait about ${inSeconds(predictedWaitMs)} for the model '${model.id}'`;
       const excessMs = predictedWaitMs - maxPredictedWaitMs;
@@ -221,14 +225,18 @@ export class Admission {
     return this.#predict(model, load, tier, load.waitingSequences[tier].shareAhead(owner));
   }
 
-  #predict({ engine }: ServedModel, load: ModelLoad, tier: OnlineTier, shareAhead: number): number {
-    return engine.predictedWaitMs(tier, {
+  #predict(model: ServedModel, load: ModelLoad, tier: OnlineTier, shareAhead: number): number {
+    return model.engine.predictedWaitMs(tier, this.#demand(model, load, shareAhead));
+  }
+
+  #demand({ engine }: ServedModel, load: ModelLoad, shareAhead: number): Demand {
+    return {
       submitted: load.sequences,
       promptTokens: load.promptTokens,
       answerTokens: load.answerTokens,
       shareAhead,
       onlineShare: this.#deps.onlineShare(engine.model),
-    });
+    };
   }
 
   /** Counts the requests of better and equal tiers only: waiting requests of a lower tier do not delay this one. */

@@ -15,6 +15,15 @@ export function overload(tier: OnlineTier, message: string, retryInMs: number): 
   return new Overload("server_is_overloaded", message, { retryAfter });
 }
 
+/** 429: the upstream's rate is used up for longer than the request may wait. */
+export function rateLimited(tier: OnlineTier, model: string, waitMs: number, mostMs: number): Overload {
+  const message =
+    `The upstream of the model '${model}' takes no more requests within this minute: a request would wait ` +
+    `${inSeconds(waitMs)}, longer than ${inSeconds(mostMs)}.`;
+  if (tier === "flex") return overload(tier, message, waitMs - mostMs);
+  return new Overload("rate_limit_exceeded", message, { retryAfter: retryAfterSeconds(waitMs - mostMs) });
+}
+
 export function shuttingDown(): ApiError {
   return unavailable("server_shutting_down", "The server is shutting down.", MIN_RETRY_AFTER);
 }

@@ -31,6 +31,8 @@ export class FakeUpstream {
   healthy = true;
   /** False: its model is not listed, and requests for it are refused. */
   listed = true;
+  /** Headers of every answer to a request by POST. */
+  answerHeaders: Readonly<Record<string, string>> = {};
   /** Requests by POST in flight, and the most that were at once. */
   inFlight = 0;
   maxInFlight = 0;
@@ -148,6 +150,7 @@ export class FakeUpstream {
 
   async #post(seen: SeenRequest, response: ServerResponse, signal: AbortSignal): Promise<void> {
     this.maxInFlight = Math.max(this.maxInFlight, ++this.inFlight);
+    for (const [name, value] of Object.entries(this.answerHeaders)) response.setHeader(name, value);
     try {
       const wrong = this.script(seen);
       const asked = readAsked(seen.path, seen.body);

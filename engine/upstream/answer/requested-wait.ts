@@ -7,7 +7,7 @@ export type HeaderOf = (name: string) => string | null;
 const MAX_WAIT_MS = MAX_RETRY_AFTER * 1000;
 
 /** Limits that hosted APIs report one by one, with what is left of each and when it is full again. */
-const LIMITS = ["requests", "tokens", "input-tokens", "output-tokens"];
+export const LIMITS = ["requests", "tokens", "input-tokens", "output-tokens"];
 
 /** Numbers of `x-ratelimit-reset` from here on are times since 1970, in seconds and in milliseconds. */
 const EPOCH_SECONDS = 1e9;
@@ -59,14 +59,14 @@ function resetMs(value: string | null, nowMs: number): number | null {
 }
 
 /** A number that is finite and not negative. */
-function numberOf(value: string | null): number | null {
+export function numberOf(value: string | null): number | null {
   return value !== null && /^\s*\d{1,15}(\.\d{1,15})?\s*$/.test(value) ? Number(value) : null;
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
 /** A duration as Go writes it, or plain seconds. */
-function durationMs(value: string | null): number | null {
+export function durationMs(value: string | null): number | null {
   const seconds = numberOf(value);
   if (seconds !== null) return seconds * 1000;
   if (value === null || !/^\s*(\d{1,15}(\.\d{1,15})?(d|h|ms|m|s))+\s*$/.test(value)) return null;

@@ -47,7 +47,16 @@ export interface UpstreamConfig {
   sloTtftMs: number | "auto";
   sloItlMs: number;
   timeouts: UpstreamTimeouts;
+  rate: RateConfig;
 }
+
+/** What an upstream takes per minute; null for no cap. */
+export interface RateConfig {
+  requestsPerMinute: number | null;
+  tokensPerMinute: number | null;
+}
+
+export const NO_CAPS: RateConfig = { requestsPerMinute: null, tokensPerMinute: null };
 
 /** In milliseconds. */
 export interface UpstreamTimeouts {

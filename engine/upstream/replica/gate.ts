@@ -1,7 +1,8 @@
 import { type ApiError, unavailable } from "../../../openapi/api-error.ts";
 import type { Tier } from "../../protocol/request.ts";
+import type { RateCap } from "../rate/rate-cap.ts";
 import type { Placement } from "./placement.ts";
-import type { Replica, Visit } from "./replica.ts";
+import { isOnline, type Replica, type Visit } from "./replica.ts";
 
 const RETRY_SECONDS = 5;
 
@@ -23,21 +24,24 @@ interface Waiter {
 
 /**
  * Lets requests into the replicas of one upstream. Online requests enter at once, or are refused where no replica is there.
- * Those of flex and batch wait for a place under a replica's limit, flex before batch, in their order.
+ * Those of flex and batch wait for a place under a replica's limit, flex before batch, in their order. The rate of the upstream holds
+ * for all of them.
  */
 export class Gate {
   readonly #upstream: string;
   readonly #replicas: readonly Replica[];
   readonly #placement: Placement;
+  readonly #rate: RateCap;
   readonly #waiting: Record<"flex" | "batch", Set<Waiter>> = { flex: new Set(), batch: new Set() };
 
   /** Runs until a replica's pause ends, while requests wait for it. */
   #pause: NodeJS.Timeout | null = null;
 
-  constructor(upstream: string, replicas: readonly Replica[], placement: Placement) {
+  constructor(upstream: string, replicas: readonly Replica[], placement: Placement, rate: RateCap) {
     this.#upstream = upstream;
     this.#replicas = replicas;
     this.#placement = placement;
+    this.#rate = rate;
     for (const replica of replicas) replica.onLeave = () => this.pump();
   }
 
@@ -59,6 +63,7 @@ export class Gate {
   async enter(entrance: Entrance, signal: AbortSignal): Promise<Visit> {
     signal.throwIfAborted();
     const { tier } = entrance;
+    if (isOnline(tier) && this.#rate.capped) return this.#enterAtRate(entrance, signal);
     const queue = tier === "flex" || tier === "batch" ? this.#waiting[tier] : null;
     const visit = queue === null || queue.size === 0 ? this.#tryEnter(entrance) : null;
     if (visit !== null) return visit;
@@ -81,8 +86,21 @@ export class Gate {
     });
   }
 
+  /** An online request waits for nothing but the rate of the upstream. */
+  async #enterAtRate(entrance: Entrance, signal: AbortSignal): Promise<Visit> {
+    const use = await this.#rate.enter(entrance.tokens, signal);
+    const visit = this.#tryEnter(entrance);
+    if (visit === null) {
+      use.undo();
+      throw this.#unavailable();
+    }
+    visit.rate = use;
+    return visit;
+  }
+
   /** Admits waiting requests, as far as there are places: called when a request leaves, and about every second. */
   pump(): void {
+    this.#rate.pump();
     for (const queue of [this.#waiting.flex, this.#waiting.batch]) {
       for (const waiter of queue) {
         const visit = this.#tryEnter(waiter.entrance);
@@ -100,6 +118,9 @@ export class Gate {
   /** No request leaves at the end of a pause: those that wait would stay until the next second. */
   #awaitPause(): void {
     const pauses = this.#candidates().flatMap(({ limit }) => (limit.pausedMs > 0 ? [limit.pausedMs] : []));
+    const [first] = this.#waiting.flex.size > 0 ? this.#waiting.flex : this.#waiting.batch;
+    const rateMs = first === undefined ? 0 : this.#rate.lowerWaitMs(first.entrance.tokens);
+    if (rateMs > 0) pauses.push(rateMs);
     if (this.#pause !== null || pauses.length === 0) return;
     const wake = () => {
       this.#pause = null;
@@ -111,6 +132,7 @@ export class Gate {
 
   #tryEnter(entrance: Entrance): Visit | null {
     const { tier, tokens, blocks, avoid } = entrance;
+    if (!isOnline(tier) && this.#rate.lowerWaitMs(tokens) > 0) return null;
     const candidates = this.#candidates();
     // Where no breaker admits, each of them tries one request at a time rather than refuse all.
     const last = candidates.length === 1 || !candidates.some(({ breaker }) => breaker.admits(false));
@@ -125,7 +147,9 @@ export class Gate {
       kvUsed: replica.load.kvUsed,
     }));
     if (!seen.some(({ healthy }) => healthy)) return null;
-    return this.#placement.choose(seen, blocks)?.replica.replica.enter(tier, tokens, last) ?? null;
+    const visit = this.#placement.choose(seen, blocks)?.replica.replica.enter(tier, tokens, last) ?? null;
+    if (visit !== null && !isOnline(tier)) visit.rate = this.#rate.takeLower(tokens);
+    return visit;
   }
 
   /** Healthy replicas whose breakers admit; all healthy ones where none does. */

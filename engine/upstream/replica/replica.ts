@@ -1,5 +1,6 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { Tier } from "../../protocol/request.ts";
+import type { RateUse } from "../rate/rate-cap.ts";
 import { Breaker, type Passage } from "./breaker.ts";
 import { ConcurrencyLimit, type Ending, type Place } from "./concurrency-limit.ts";
 import type { ReportedLoad } from "./load-metrics.ts";
@@ -118,6 +119,8 @@ interface VisitParts {
 /** A request in flight at a replica; it is left exactly once, whatever becomes of it. */
 export class Visit {
   readonly replica: Replica;
+  /** What it has used of the upstream's rate; null where an online request has no cap. */
+  rate: RateUse | null = null;
   readonly #parts: VisitParts;
   #left = false;
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { PRIORITY_STYLES, type PriorityStyle } from "../../../engine/upstream/dialect/priority.ts";
 import {
   DEFAULT_TIMEOUTS,
+  type RateConfig,
   type ReplicaConfig,
   UPSTREAM_KINDS,
   type UpstreamKind,
@@ -24,12 +25,14 @@ export interface UpstreamSetting {
   context: number | null;
   trusted: boolean;
   timeouts: UpstreamTimeouts;
+  rate: RateConfig;
 }
 
 const MOST_REPLICAS = 64;
 const MOST_UPSTREAMS = 32;
 const LEAST_WEIGHT = 0.01;
 const MOST_WEIGHT = 100;
+const MOST_PER_MINUTE = 1_000_000_000;
 
 const name = z
   .string()
@@ -75,6 +78,8 @@ const timeouts = z
   })
   .prefault({});
 
+const perMinute = z.number().int().min(1).max(MOST_PER_MINUTE).nullable().default(null);
+
 const settings = z
   .strictObject({
     url: addresses.optional(),
@@ -96,6 +101,7 @@ const settings = z
     context: z.number().int().min(16).max(100_000_000).nullable().default(null),
     trusted: z.boolean().default(false),
     timeouts,
+    rate: z.strictObject({ requestsPerMinute: perMinute, tokensPerMinute: perMinute }).prefault({}),
   })
   .refine(
     ({ url, replicas }) => (url === undefined) !== (replicas === undefined),
@@ -143,7 +149,7 @@ export function upstreams(): Kind<UpstreamSetting[]> {
     metavar: "name=url",
     allowed:
       "name=url, with an http or https URL such as http://gpu-1:8000/v1; in the file a map of names to URLs, or to maps of " +
-      "url or replicas, kind, models, apiKeyEnv, apiKeyFile, priority, context, trusted and timeouts",
+      "url or replicas, kind, models, apiKeyEnv, apiKeyFile, priority, context, trusted, timeouts and rate",
     schema: sources
       .pipe(z.array(z.union([written, z.unknown()]).pipe(named)))
       .refine((list) => new Set(list.map((one) => one.name)).size === list.length, "two have the same name"),

@@ -66,6 +66,8 @@ export class FakeEngine implements Engine {
   /** Backlog of its scheduler. */
   backlog: Backlog | null = null;
   retryAfterSeconds = 1;
+  /** Milliseconds that a cap of its upstream's rate would have a request wait. */
+  rateMs = 0;
   readonly requests: FakeRequest[] = [];
   script: ((request: FakeRequest) => void) | null = null;
   readonly readings: FakeReading[] = [];
@@ -82,6 +84,10 @@ export class FakeEngine implements Engine {
 
   get objectives(): Objectives | null {
     return this.backlog?.objectives ?? this.facts?.objectives ?? null;
+  }
+
+  rateWaitMs(): number {
+    return this.rateMs;
   }
 
   predictedWaitMs(tier: OnlineTier, demand: Demand): number {

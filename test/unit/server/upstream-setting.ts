@@ -1,4 +1,4 @@
-import { DEFAULT_TIMEOUTS } from "../../../engine/upstream/dialect/upstream-config.ts";
+import { DEFAULT_TIMEOUTS, NO_CAPS } from "../../../engine/upstream/dialect/upstream-config.ts";
 import type { UpstreamSetting } from "../../../server/options/kinds/upstream-kind.ts";
 
 /** The setting of an upstream that only has replicas. */
@@ -16,7 +16,7 @@ export function upstreamSetting(
       apiKeyEnv: null,
       apiKeyFile: null,
     },
-    ...{ priority: "none", context: null, trusted: false, timeouts: DEFAULT_TIMEOUTS },
+    ...{ priority: "none", context: null, trusted: false, timeouts: DEFAULT_TIMEOUTS, rate: NO_CAPS },
     ...more,
   };
 }

@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import type { RequestListener, Submission } from "../../../../engine/engine.ts";
-import type { UpstreamConfig } from "../../../../engine/upstream/dialect/upstream-config.ts";
+import { NO_CAPS, type UpstreamConfig } from "../../../../engine/upstream/dialect/upstream-config.ts";
 import { Upstream, type UpstreamParts } from "../../../../engine/upstream/upstream.ts";
 import type { UpstreamEngine } from "../../../../engine/upstream/upstream-engine.ts";
 import type { ApiError } from "../../../../openapi/api-error.ts";
@@ -22,6 +22,7 @@ export const CONFIG: UpstreamConfig = {
   sloTtftMs: 2000,
   sloItlMs: 200,
   timeouts: { connect: 2000, firstEvent: 60_000, silence: 60_000, batchSilence: 60_000 },
+  rate: NO_CAPS,
 };
 
 /** A fake upstream that ends with the test. */

@@ -11,7 +11,7 @@ const DEFAULT = { tier: "default", owner: "a" } as const;
 const ENTRY = { ...DEFAULT, sequences: 1 };
 
 /** One model with a queue of two; two requests wait, and requests have started every four seconds. */
-function fullQueue(random: number): { admission: Admission; ready: ReadyModel } {
+function fullQueue(random: number): { admission: Admission; ready: ReadyModel; engine: FakeEngine } {
   let now = 0;
   const engine = new FakeEngine();
   const model = { id: "demo", engine, created: 0 };
@@ -39,7 +39,7 @@ function fullQueue(random: number): { admission: Admission; ready: ReadyModel } 
   load.start(ENTRY);
   now += 4000;
   load.start(ENTRY);
-  return { admission, ready: { model, facts: engine.facts!, load } };
+  return { admission, engine, ready: { model, facts: engine.facts!, load } };
 }
 
 /** A request with a predicted wait, of which two seconds are allowed. */
@@ -86,4 +86,19 @@ test("Retry-After is between one second and the sixty that OpenAI's clients obey
   ready.load.leave("waiting", ENTRY);
   expect(retryAfter(() => admission.admit(ready, waiting(2001)))).toBe(1);
   expect(retryAfter(() => admission.admit(ready, waiting(3_600_000)))).toBe(60);
+});
+
+test.each([
+  ["default", "rate_limit_exceeded"],
+  ["flex", "resource_unavailable"],
+] as const)("a request that its upstream's rate holds for too long is 429 until it would not: %s", (tier, key) => {
+  const { admission, engine, ready } = fullQueue(0);
+  ready.load.leave("waiting", ENTRY);
+  engine.rateMs = 2001;
+  const entry = { ...waiting(0), tier };
+  expect(() => admission.admit(ready, entry)).toThrow(expect.objectContaining({ key, status: 429, retryAfter: 1 }));
+  engine.rateMs = 32_500;
+  expect(retryAfter(() => admission.admit(ready, entry))).toBe(31);
+  engine.rateMs = 2000;
+  admission.admit(ready, entry);
 });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
+import { NO_CAPS } from "../../../../../engine/upstream/dialect/upstream-config.ts";
+import { RateCap } from "../../../../../engine/upstream/rate/rate-cap.ts";
 import { Gate } from "../../../../../engine/upstream/replica/gate.ts";
 import { Placement } from "../../../../../engine/upstream/replica/placement.ts";
 import { Replica, type Visit } from "../../../../../engine/upstream/replica/replica.ts";
@@ -9,7 +11,7 @@ function setUp(urls: readonly string[] = ["a"]) {
   const clock = { ms: 1000, now: () => clock.ms };
   const replicas = urls.map((url) => new Replica(url, clock));
   for (const replica of replicas) replica.healthy = true;
-  const gate = new Gate("up", replicas, new Placement(() => 0));
+  const gate = new Gate("up", replicas, new Placement(() => 0), new RateCap(NO_CAPS, clock));
   const entered: string[] = [];
   const visits: Visit[] = [];
   const enter = (tier: Tier, name: string = tier, signal = new AbortController().signal, avoid = new Set<string>()) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { DEFAULT_TIMEOUTS, UPSTREAM_KINDS } from "../../../../../engine/upstream/dialect/upstream-config.ts";
+import { DEFAULT_TIMEOUTS, NO_CAPS, UPSTREAM_KINDS } from "../../../../../engine/upstream/dialect/upstream-config.ts";
 import { upstreams } from "../../../../../server/options/kinds/upstream-kind.ts";
 import { resolveOptions } from "../../../../../server/options/read.ts";
 
@@ -7,6 +7,7 @@ const { schema } = upstreams();
 const DEFAULTS = {
   ...{ kind: null, models: null, apiKeyEnv: null, apiKeyFile: null, priority: "none", context: null, trusted: false },
   timeouts: DEFAULT_TIMEOUTS,
+  rate: NO_CAPS,
 };
 const URL = "http://gpu-1:8000/v1";
 const even = (urls: string[]) => urls.map((url) => ({ url, weight: 1 }));
@@ -79,6 +80,11 @@ describe("upstreams", () => {
       { a: { replicas: [{ url: "http://a", weight: 2.5 }, { url: "http://b" }, "http://c"] } },
       [{ name: "a", replicas: [{ url: "http://a/v1", weight: 2.5 }, ...even(["http://b/v1", "http://c/v1"])] }],
     ],
+    [
+      "a rate",
+      { a: { url: "http://a", rate: { requestsPerMinute: 500 } } },
+      [{ name: "a", replicas: even(["http://a/v1"]), rate: { requestsPerMinute: 500, tokensPerMinute: null } }],
+    ],
     ["none", [], []],
   ])("are read of %s", (_, value, settings) => {
     expect(schema.parse(value)).toEqual(settings.map((one) => ({ ...DEFAULTS, ...one })));
@@ -115,6 +121,9 @@ describe("upstreams", () => {
     ["a timeout of nothing", { a: { url: "http://a", timeouts: { connect: 0 } } }, "must be seconds from 0.1 to 60"],
     ["a longer timeout", { a: { url: "http://a", timeouts: { silence: "2h" } } }, "must be seconds from 0.1 to 3,600"],
     ["an unknown timeout", { a: { url: "http://a", timeouts: { total: 1 } } }, "total"],
+    ["a rate of nothing", { a: { url: "http://a", rate: { tokensPerMinute: 0 } } }, "tokensPerMinute"],
+    ["a rate of half a request", { a: { url: "http://a", rate: { requestsPerMinute: 0.5 } } }, "requestsPerMinute"],
+    ["an unknown rate", { a: { url: "http://a", rate: { requestsPerDay: 1 } } }, "requestsPerDay"],
     ["a number", 7, ""],
     ["null", { a: null }, "neither or both"],
   ])("are refused with %s", (_, value, message) => {

@@ -39,7 +39,7 @@ export interface LedgerFaults {
 }
 
 export interface UsageLedgerDeps {
-  store: Pick<Store, "ledger">;
+  store: { ledger: Pick<Store["ledger"], "insert"> };
   prices: Prices;
   sinks: readonly LedgerSink[];
   faults: LedgerFaults;

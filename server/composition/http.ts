@@ -7,6 +7,7 @@ import { inheritedSocket } from "../http/connection/inherited-socket.ts";
 import { type Listening, listen, whyNotListening } from "../http/connection/listen.ts";
 import { appOptions } from "../options/app-options.ts";
 import { configuredRoutes } from "../routing/configured-routes.ts";
+import { LearnedCosts } from "../routing/learned-costs.ts";
 import { BackgroundResponses } from "../stored/background-responses.ts";
 import type { AccountingParts } from "./accounting.ts";
 import type { BatchParts } from "./batch-work.ts";
@@ -34,6 +35,8 @@ export async function startHttp(
   modelFolder: ModelFolderParts,
 ): Promise<HttpParts> {
   const { options, clock, random, randomId, log, metrics, version, shutdown, bounds, parts } = composition;
+  const costs = await LearnedCosts.open(store, prices);
+  ledger.tell(costs);
   const app = createApp({
     models,
     residency,
@@ -68,6 +71,7 @@ export async function startHttp(
     upstreams,
     ledger,
     prices,
+    costs,
     log,
     clock,
     randomId,

@@ -29,6 +29,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { RouteMetrics } from "../metrics/route-metrics.ts";
 import type { ServedModel } from "../models/model-set.ts";
 import type { AppOptions } from "../options/app-options.ts";
+import type { LearnedCosts } from "../routing/learned-costs.ts";
 import { modelState } from "../routing/model-state.ts";
 import type { Route } from "../routing/route.ts";
 import { Router } from "../routing/router.ts";
@@ -39,6 +40,8 @@ export interface InferenceRouteParts
     GenerationEndpointDeps,
     Omit<AnswerDeps, "admission" | "limits" | "router" | "routeMetrics"> {
   routes: readonly Route[];
+  /** Of routed requests. */
+  costs: LearnedCosts;
   metrics: Metrics;
   options: AppOptions;
   completions: CompletionStore;
@@ -61,7 +64,7 @@ export function inferenceRoutes(parts: InferenceRouteParts): Routes {
   for (const model of models.list()) watch(model);
   models.added(watch);
   const limits = new UsageLimits({ ...parts, rateLimits: new RateLimits(() => clock.now()), limitMetrics });
-  const stateOf = modelState({ models, loads, admission, prices: parts.prices });
+  const stateOf = modelState({ models, loads, admission, prices: parts.prices, costs: parts.costs });
   const router = new Router({ routes: parts.routes, stateOf, epochMs: () => clock.epochMs() });
   const routeMetrics = new RouteMetrics(metrics.registry);
   const deps = { ...parts, admission, limits, router, routeMetrics };

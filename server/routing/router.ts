@@ -11,7 +11,7 @@ export interface RouteModel {
   predictedWaitMs: number;
   /** The objective for the time to first token; null while unknown. */
   objectiveMs: number | null;
-  /** Nano-dollars that a request like this one is expected to cost: by the prices, and the recent lengths of answers. */
+  /** Nano-dollars that a request like this one is expected to cost. */
   costNano: number;
 }
 

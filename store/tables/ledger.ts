@@ -81,11 +81,21 @@ export function ledgerInsertion(db: Database): (row: LedgerRow) => void {
   };
 }
 
+type RecentRow = Pick<LedgerRow, "model" | "batchId" | "inputTokens" | "cachedTokens" | "outputTokens">;
+
 export function ledger(db: Database) {
   const insert = ledgerInsertion(db);
   const reservations = reservationsOf(db);
+  const recent = db.prepare<{ rows: number }, RecentRow>(
+    `SELECT model, batch_id AS batchId, input_tokens AS inputTokens, cached_tokens AS cachedTokens,
+       output_tokens AS outputTokens
+     FROM ledger WHERE id > (SELECT max(id) FROM ledger) - @rows AND batch_id IS NULL ORDER BY id`,
+  );
   return {
-    reads: {},
+    reads: {
+      /** Rows of online requests among the latest `rows` rows, oldest first. */
+      recent: (args: { rows: number }): RecentRow[] => recent.all(args),
+    },
     writes: {
       /**
        * Inserts rows of online requests and releases their reservations; rows of batch lines are written by

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { anyObject } from "../any-object.ts";
 import { boundedList } from "../bounded-schema.ts";
+import { lineMark } from "../generation/answer-mark.ts";
 import { MAX_BATCH_LINES } from "../resources/batches.ts";
 import { anthropicError } from "./error.ts";
 import { message } from "./message.ts";
@@ -57,7 +58,7 @@ export const messageBatchDeleted = z.object({ id: z.string(), type: z.literal("m
 export const messageBatchResult = z.object({
   custom_id: z.string(),
   result: z.discriminatedUnion("type", [
-    z.object({ type: z.literal("succeeded"), message }),
+    z.object({ type: z.literal("succeeded"), message: message.extend({ nightshift: lineMark }) }),
     z.object({ type: z.literal("errored"), error: anthropicError }),
     z.object({ type: z.literal("canceled") }),
     z.object({ type: z.literal("expired") }),

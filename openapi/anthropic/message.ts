@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { answerMark } from "../generation/answer-mark.ts";
 
 const count = z.int().min(0);
 
@@ -50,6 +51,7 @@ export const message = z.object({
   stop_details: z.null(),
   container: z.null(),
   usage: messageUsage,
+  nightshift: answerMark,
 });
 export type Message = z.infer<typeof message>;
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { anyObject } from "../any-object.ts";
 import { boundedList } from "../bounded-schema.ts";
+import { answerMark } from "../generation/answer-mark.ts";
 import { INT32_MAX } from "../generation/int32.ts";
 import { ignoredField } from "../ignored-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
@@ -48,6 +49,7 @@ export const ollamaEmbedAnswer = z.object({
   embeddings: z.array(z.array(z.number()).describe("Of length 1.")),
   total_duration: z.int().min(0).optional().describe("Nanoseconds."),
   prompt_eval_count: z.int().min(0).optional(),
+  nightshift: answerMark,
 });
 export type OllamaEmbedAnswer = z.infer<typeof ollamaEmbedAnswer>;
 

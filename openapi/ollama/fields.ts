@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedList } from "../bounded-schema.ts";
+import { answerMark } from "../generation/answer-mark.ts";
 import { MOST_CHAT_LOGPROBS } from "../generation/logprobs.ts";
 import { enforceableSchema } from "../generation/response-format.ts";
 import { ignoredField } from "../ignored-fields.ts";
@@ -74,4 +75,5 @@ export const answerFields = {
   prompt_eval_duration: duration,
   eval_count: z.int().min(0).optional().describe("Tokens of the answer."),
   eval_duration: duration,
+  nightshift: answerMark,
 };

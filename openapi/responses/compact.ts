@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { answerMark } from "../generation/answer-mark.ts";
 import { samplingFields } from "../generation/sampling-fields.ts";
 import { ignoredField } from "../ignored-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
@@ -41,5 +42,6 @@ export const compactedResponse = z.object({
     .array(z.discriminatedUnion("type", [messageItem, compaction]))
     .describe("Messages of user, system and developer that stay, and the compaction."),
   usage: responseUsage,
+  nightshift: answerMark,
 });
 export type CompactedResponse = z.infer<typeof compactedResponse>;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { anyObject } from "../any-object.ts";
+import { lineMark } from "../generation/answer-mark.ts";
 import { usedTier } from "../generation/usage.ts";
 import { outputItem } from "./item.ts";
 import { verbosity } from "./text-format.ts";
@@ -67,10 +68,7 @@ export const responseObject = z.object({
   prompt_cache_key: z.string().nullable(),
   user: z.string().nullable(),
   usage: responseUsage.nullable().describe("Null until the end."),
-  nightshift: z
-    .object({ tier: z.literal("batch"), ignored: z.array(z.string()).optional() })
-    .optional()
-    .describe("In the background and in batches: the tier that is used, and the fields of the request that are not."),
+  nightshift: lineMark,
 });
 export type ResponseObject = z.infer<typeof responseObject>;
 

@@ -1,5 +1,6 @@
 import type { SequenceFinish } from "../../../engine/protocol/output.ts";
 import type { AnswerBlock, Message, MessageUsage, StopReason } from "../../../openapi/anthropic/message.ts";
+import { markOf } from "../../../openapi/generation/answer-mark.ts";
 import type { Usage } from "../../../openapi/generation/usage.ts";
 import type { WholeChoice, WholeToolCall } from "../../generation/output/body-sink.ts";
 import type { AnswerEnd } from "../../generation/output/sink.ts";
@@ -24,7 +25,7 @@ export function wholeMessage(
 }
 
 /** A message without content, whose end is not known. */
-export function emptyMessage({ id, model }: AnswerIdentity, usage: MessageUsage): Message {
+export function emptyMessage({ id, model, upstream }: AnswerIdentity, usage: MessageUsage): Message {
   return {
     id,
     type: "message",
@@ -36,6 +37,7 @@ export function emptyMessage({ id, model }: AnswerIdentity, usage: MessageUsage)
     stop_details: null,
     container: null,
     usage,
+    ...markOf(upstream),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { SequenceFinish } from "../../../engine/protocol/output.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
+import { markOf } from "../../../openapi/generation/answer-mark.ts";
 import { ollamaErrorBody } from "../../../openapi/ollama/error.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { WholeChoice } from "../../generation/output/body-sink.ts";
@@ -24,18 +25,25 @@ const NS_PER_MS = 1e6;
 /** The time of a line or an answer. */
 type WallClock = Pick<Clock, "epochMs">;
 
+/** The origin of an answer. */
+export interface AnswerOrigin {
+  /** The name in the request, which clients compare with the answer's. */
+  model: string;
+  /** The upstream that computes it; absent where this server does. */
+  upstream?: string | undefined;
+}
+
 /** An answer as lines of JSON, each an object with its own time: the last one has `done: true` and the counts. */
 export class AnswerLines implements StreamFormat {
   readonly type = "application/x-ndjson";
-  readonly #model: string;
+  readonly #origin: AnswerOrigin;
   readonly #clock: WallClock;
   readonly #fields: ContentFields;
   readonly #calls = new WholeCalls();
   #reason: SequenceFinish["reason"] = "stop";
 
-  /** @param model the name in the request, which clients compare with the answer's */
-  constructor(model: string, clock: WallClock, fields: ContentFields) {
-    this.#model = model;
+  constructor(origin: AnswerOrigin, clock: WallClock, fields: ContentFields) {
+    this.#origin = origin;
     this.#clock = clock;
     this.#fields = fields;
   }
@@ -72,20 +80,20 @@ export class AnswerLines implements StreamFormat {
   }
 
   #line(said: Said, rest: object): string {
-    return `${JSON.stringify({ ...head(this.#model, this.#clock), ...this.#fields(said), ...rest })}\n`;
+    return `${JSON.stringify({ ...head(this.#origin, this.#clock), ...this.#fields(said), ...rest })}\n`;
   }
 }
 
 /** The whole answer as one object. */
 export function wholeAnswer(
-  model: string,
+  origin: AnswerOrigin,
   clock: WallClock,
   fields: ContentFields,
   { text, reasoning, calls, finish, logprobs }: WholeChoice,
   end: AnswerEnd,
 ): object {
   return {
-    ...head(model, clock),
+    ...head(origin, clock),
     ...fields({ text, reasoning, calls: calls.flatMap(ollamaCall) }),
     ...endFields(finish.reason, end),
     ...(logprobs !== null && { logprobs: lateChatLogprobs(logprobs).content }),
@@ -93,12 +101,17 @@ export function wholeAnswer(
 }
 
 /** The answer to a request that only loads or unloads its model. */
-export function emptyAnswer(model: string, clock: WallClock, fields: ContentFields, reason: "load" | "unload"): object {
-  return { ...head(model, clock), ...fields(NOTHING), done: true, done_reason: reason };
+export function emptyAnswer(
+  origin: AnswerOrigin,
+  clock: WallClock,
+  fields: ContentFields,
+  reason: "load" | "unload",
+): object {
+  return { ...head(origin, clock), ...fields(NOTHING), done: true, done_reason: reason };
 }
 
-function head(model: string, clock: WallClock) {
-  return { model, created_at: rfc3339(clock.epochMs() / 1000) };
+function head({ model, upstream }: AnswerOrigin, clock: WallClock) {
+  return { model, created_at: rfc3339(clock.epochMs() / 1000), ...markOf(upstream) };
 }
 
 function endFields(reason: SequenceFinish["reason"], { usage, times: { queue, prefill, decode } }: AnswerEnd) {

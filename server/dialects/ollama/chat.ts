@@ -29,8 +29,9 @@ function ollamaChatReader(limits: RequestLimits, clock: Clock): (body: unknown) 
       ignored: [...ignoredNames(Object(json), schema), ...ignoredOptions(json)],
       dryRun: false,
       checkModel: (facts) => checkCapabilities(body, facts, "chat"),
-      chunks: () => new AnswerLines(body.model, clock, chatMessage),
-      whole: (_identity, [choice], end) => wholeAnswer(body.model, clock, chatMessage, choice!, end),
+      chunks: ({ upstream }) => new AnswerLines({ model: body.model, upstream }, clock, chatMessage),
+      whole: ({ upstream }, [choice], end) =>
+        wholeAnswer({ model: body.model, upstream }, clock, chatMessage, choice!, end),
     };
   };
 }

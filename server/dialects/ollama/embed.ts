@@ -23,10 +23,13 @@ export function ollamaEmbedReader(limits: RequestLimits, clock: Pick<Clock, "now
       inputs: texts.map((text) => ({ kind: "text", text })),
       dimensions,
       ...(body.truncate !== false && { truncate: true }),
-      async write(_model, vectors, promptTokens) {
+      async write(_model, vectors, promptTokens, mark) {
         const lists = await numberLists(vectors.map((vector) => shortened(vector, dimensions)));
         const counts = { total_duration: nanoseconds(clock.now() - readAt), prompt_eval_count: promptTokens };
-        const [head, rest] = [JSON.stringify({ model: body.model }).slice(0, -1), JSON.stringify(counts).slice(1)];
+        const [head, rest] = [
+          JSON.stringify({ model: body.model }).slice(0, -1),
+          JSON.stringify({ ...counts, ...mark }).slice(1),
+        ];
         return `${head},"embeddings":[${lists}],${rest}`;
       },
     };

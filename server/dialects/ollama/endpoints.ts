@@ -21,7 +21,7 @@ export function ollamaEndpoints(deps: OllamaEndpointsDeps): Record<string, Infer
     {
       prompted: new GenerationEndpoint(ollamaChatDialect(limits, clock), deps),
       prompt: ["messages"],
-      empty: (model, reason) => emptyAnswer(model, clock, chatMessage, reason),
+      empty: (model, reason) => emptyAnswer({ model }, clock, chatMessage, reason),
     },
     deps,
   );
@@ -29,7 +29,7 @@ export function ollamaEndpoints(deps: OllamaEndpointsDeps): Record<string, Infer
     {
       prompted: new GenerationEndpoint(ollamaGenerateDialect(limits, clock), deps),
       prompt: ["prompt", "suffix"],
-      empty: (model, reason) => emptyAnswer(model, clock, generatedText, reason),
+      empty: (model, reason) => emptyAnswer({ model }, clock, generatedText, reason),
     },
     deps,
   );

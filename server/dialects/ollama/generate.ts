@@ -37,8 +37,9 @@ function ollamaGenerateReader(limits: RequestLimits, clock: Clock): (body: unkno
         checkCapabilities(body, facts, "generate");
         checkInsert(body, facts);
       },
-      chunks: () => new AnswerLines(body.model, clock, generatedText),
-      whole: (_identity, [choice], end) => wholeAnswer(body.model, clock, generatedText, choice!, end),
+      chunks: ({ upstream }) => new AnswerLines({ model: body.model, upstream }, clock, generatedText),
+      whole: ({ upstream }, [choice], end) =>
+        wholeAnswer({ model: body.model, upstream }, clock, generatedText, choice!, end),
     };
   };
 }

@@ -1,3 +1,4 @@
+import { markOf } from "../../../openapi/generation/answer-mark.ts";
 import { validate } from "../../../openapi/generation/validate.ts";
 import { ignoredNames } from "../../../openapi/ignored-fields.ts";
 import type { CompactedResponse } from "../../../openapi/responses/compact.ts";
@@ -34,11 +35,12 @@ export function compactDialect({ limits, seal, state }: ResponsesParts & { state
       chunks: () => {
         throw new Error("a compaction is not streamed");
       },
-      whole: ({ id, created }, [choice], { usage }): CompactedResponse => {
+      whole: ({ id, created, upstream }, [choice], { usage }): CompactedResponse => {
         const kept: Item[] = withIds(keptMessages(items), id);
         const item = compactionItem(id, kept.length, seal.seal(summaryText(choice!), owner));
         const output = [...kept, item] as CompactedResponse["output"];
-        return { id, object: "response.compaction", created_at: created, output, usage: responseUsage(usage) };
+        const object = "response.compaction";
+        return { id, object, created_at: created, output, usage: responseUsage(usage), ...markOf(upstream) };
       },
     };
   };

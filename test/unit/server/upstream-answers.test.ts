@@ -7,8 +7,8 @@ import { saying } from "./fake-engine.ts";
 import { CHAT, startTestServer, type TestServer } from "./test-server.ts";
 import { upstreamSetting } from "./upstream-setting.ts";
 
-async function start() {
-  const upstream = await FakeUpstream.start({ kind: "hosted", model: "demo" });
+async function start(kind: "hosted" | "llama-server" = "hosted") {
+  const upstream = await FakeUpstream.start({ kind, model: "demo" });
   onTestFinished(() => upstream.stop());
   const server = await startTestServer({ upstream: [upstreamSetting("api", [upstream.baseUrl])] });
   onTestFinished(() => server.close());
@@ -55,6 +55,47 @@ test.each(ANSWERED)("an answer of %s names its upstream", async (path, body) => 
   const { ended, body: line } = await runBatch(server, { custom_id: "a", method: "POST", url: path, body }, path);
   expect(ended.request_counts).toMatchObject({ completed: 1 });
   expect(line.nightshift).toEqual({ tier: "batch", upstream: "api" });
+});
+
+const HI = [{ role: "user", content: "hi" }];
+/** Answers of other APIs, with those of their events that have the whole of the answer. */
+const OTHERS: [string, object, string[]][] = [
+  ["/v1/responses", { model: "demo", input: "hi" }, ["response.created", "response.in_progress", "response.completed"]],
+  ["/v1/messages", { model: "demo", max_tokens: 9, messages: HI }, ["message_start"]],
+  ["/api/chat", { model: "demo", stream: false, messages: HI }, []],
+  ["/api/generate", { model: "demo", stream: false, prompt: "hi" }, []],
+  ["/api/embed", { model: "demo", input: "hi" }, []],
+];
+
+test.each(OTHERS)("an answer of %s names its upstream", async (path, body, names) => {
+  const { server } = await start("llama-server");
+  const mark = { nightshift: { upstream: "api" } };
+  expect(await (await server.post(path, body)).json()).toMatchObject(mark);
+  if (path === "/api/embed") return;
+  const text = await (await server.post(path, { ...body, stream: true })).text();
+  const lines = path.startsWith("/api/") ? text.split("\n").filter(Boolean) : dataOf(text, names);
+  expect(lines.length).toBeGreaterThanOrEqual(Math.max(1, names.length));
+  for (const line of lines) {
+    const { response, message, ...rest } = JSON.parse(line);
+    expect(names.length === 0 ? rest : (response ?? message)).toMatchObject(mark);
+  }
+});
+
+/** The data of the events of these names. */
+function dataOf(text: string, names: readonly string[]): string[] {
+  return text.split("\n\n").flatMap((event) => {
+    const [name = "", data = ""] = event.split("\n");
+    return names.includes(name.slice("event: ".length)) ? [data.slice("data: ".length)] : [];
+  });
+}
+
+test("an answer of this server names no upstream", async () => {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  server.engine.script = saying("hi");
+  for (const [path, body] of [...ANSWERED.slice(0, 2), ...OTHERS.slice(0, 4)]) {
+    expect(await (await server.post(path, body)).json()).not.toHaveProperty("nightshift");
+  }
 });
 
 test.each(ANSWERED.slice(0, 2))(

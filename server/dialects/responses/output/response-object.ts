@@ -1,5 +1,6 @@
 import type { SequenceFinish } from "../../../../engine/protocol/output.ts";
 import type { ApiError } from "../../../../openapi/api-error.ts";
+import { markOf } from "../../../../openapi/generation/answer-mark.ts";
 import type { Usage } from "../../../../openapi/generation/usage.ts";
 import type { OutputItem } from "../../../../openapi/responses/item.ts";
 import type { ResponsesRequest } from "../../../../openapi/responses/request.ts";
@@ -14,7 +15,7 @@ export function begunResponse(
   body: ResponsesRequest,
   { used }: { used: UsedTool[] },
   stored: boolean,
-  { id, created, model, tier }: AnswerIdentity,
+  { id, created, model, tier, upstream }: AnswerIdentity,
 ): ResponseObject {
   const { conversation, reasoning, text } = body;
   return {
@@ -51,6 +52,7 @@ export function begunResponse(
     prompt_cache_key: body.prompt_cache_key ?? null,
     user: body.user ?? null,
     usage: null,
+    ...markOf(upstream),
   };
 }
 

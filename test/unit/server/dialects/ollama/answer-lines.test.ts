@@ -23,7 +23,7 @@ function stream(
   pieces: { text?: string; reasoning?: string; toolCalls?: ToolCallDelta[] }[],
   reason = "stop" as const,
 ) {
-  const lines = new AnswerLines("asked", clock(), chatMessage);
+  const lines = new AnswerLines({ model: "asked" }, clock(), chatMessage);
   const first = lines.first();
   const deltas = pieces.map((piece) => lines.delta(0, { text: "", reasoning: "", ...piece }));
   const parts = [first, ...deltas, lines.last(0, { ...FINISH, reason }), lines.end(END)];
@@ -85,6 +85,6 @@ describe("the lines of a stream", () => {
 
   it("end with an error's text where the answer fails", () => {
     const error = new ApiError("engine_died", "The engine died.");
-    expect(new AnswerLines("m", clock(), chatMessage).failed(error)).toBe('{"error":"The engine died."}\n');
+    expect(new AnswerLines({ model: "m" }, clock(), chatMessage).failed(error)).toBe('{"error":"The engine died."}\n');
   });
 });

@@ -42,7 +42,8 @@ describe("json_schema", () => {
           expect(check(JSON.parse(message.content!)), `${message.content} by ${JSON.stringify(schema)}`).toBeNull();
         }
       }),
-      { numRuns: 25 },
+      // The grammar is that of the second server, which this suite tests by itself.
+      { numRuns: OVER_UPSTREAM ? 5 : 25 },
     );
     expect(ended).toBeGreaterThan(cut);
     // No schema has ended the engine.

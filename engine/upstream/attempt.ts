@@ -13,6 +13,11 @@ const REST_MS = 1000;
 /** Code of a failure by one of our own timeouts. */
 const TIMED_OUT = "ETIMEDOUT";
 
+/** True where the connection was refused or broke: a replica that is merely slow would still work on the request. */
+export function isLost(failure: Failure): boolean {
+  return failure.kind === "network" && failure.code !== TIMED_OUT;
+}
+
 /** An attempt at one replica failed. */
 export class AttemptFailure extends Error {
   readonly failure: Failure;

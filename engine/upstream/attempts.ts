@@ -2,7 +2,7 @@ import { ApiError } from "../../openapi/api-error.ts";
 import type { Tier } from "../protocol/request.ts";
 import { type Classified, CONSEQUENCES, mayRetry } from "./answer/answer-class.ts";
 import { failureError } from "./answer/failure-error.ts";
-import { AttemptFailure } from "./attempt.ts";
+import { AttemptFailure, isLost } from "./attempt.ts";
 import type { Visit } from "./replica/replica.ts";
 import { retryDelayMs } from "./replica/retry-budget.ts";
 import type { UpstreamAccess } from "./upstream-access.ts";
@@ -48,6 +48,7 @@ export async function attempts(parts: AttemptsParts): Promise<ApiError | null> {
     }
     avoid.add(visit.replica.url);
     let failed: Classified;
+    let lost = false;
     try {
       await attempt(visit);
       visit.leave("clean", false);
@@ -64,6 +65,7 @@ export async function attempts(parts: AttemptsParts): Promise<ApiError | null> {
         throw error;
       }
       failed = classified(error, parts, visit);
+      lost = isLost(error.failure);
     }
     const { breaker, limit } = CONSEQUENCES[failed.class];
     visit.leave(limit ? "busy" : "other", breaker, failed.retryAfterMs);
@@ -72,7 +74,10 @@ export async function attempts(parts: AttemptsParts): Promise<ApiError | null> {
     // Another replica has not asked for the wait.
     const waitMs = access.gate.hasOther(avoid) ? 0 : (failed.retryAfterMs ?? 0);
     const again = !content() && mayRetry(failed) && retries < MOST_RETRIES && waitMs <= MOST_WAIT_MS;
-    if (!again || !access.retries.take()) return failureError(failed, access.config.name, access.config.trusted);
+    // All requests of a replica that has died come back at once, and none has load there any more.
+    const free = lost && access.gate.hasOther(avoid);
+    if (!again || !(free || access.retries.take()))
+      return failureError(failed, access.config.name, access.config.trusted);
     access.retried(failed.class);
     await access.pause(retryDelayMs(retries + 1, access.random(), waitMs), signal);
   }

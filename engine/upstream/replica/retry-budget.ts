@@ -2,13 +2,16 @@ import type { Clock } from "../../../platform/clock.ts";
 
 /** Retries that a request adds to the budget. */
 const SHARE = 0.1;
-/** Retries that are saved up at most: as many may follow at once on the death of a replica with many requests. */
+/** Retries that are saved up at most. */
 const MOST_SAVED = 100;
 /** Without any traffic before, so many retries, and one more each second. */
 const FLOOR = 10;
 const FLOOR_PER_MS = 1 / 1000;
 
-/** Bounds the retries at one upstream by a tenth of its requests: an outage must not double the load. */
+/**
+ * Bounds the retries at one upstream by a tenth of its requests: an outage must not double the load. Retries of requests whose
+ * replica is lost are free where another one takes requests: the load moves there, and the breaker bounds how many.
+ */
 export class RetryBudget {
   readonly #clock: Pick<Clock, "now">;
   #saved = FLOOR;

@@ -154,14 +154,13 @@ describe("two replicas", () => {
 
   it("fail no request that has shown nothing when one is killed under load", async () => {
     const [a, b] = [await fake(), await fake()];
-    const { engine, access } = await upstreamOf([a, b], {}, { random: seeded(7) });
-    // Earlier requests have saved up retries.
-    for (let i = 0; i < 1000; i++) access.retries.requested();
-    // Some of the answers have begun at the first replica, and hang there until it is killed.
-    a.script = () => (a.seen(CHAT).length % 3 === 0 ? { kind: "stall", after: 1 } : null);
-    const works = Array.from({ length: 60 }, (_, nth) => run(engine, chat(`load ${nth}`)));
-    await expect.poll(() => a.seen(CHAT).length).toBeGreaterThan(9);
-    await Promise.all(works.filter(({ texts }) => texts[0] !== "").map(({ begun }) => begun));
+    const { engine, access, clock, told } = await upstreamOf([a, b], {}, { random: seeded(7) });
+    // Some of the answers have begun at the first replica; all hang there until it is killed.
+    a.script = () => ({ kind: "stall", after: a.seen(CHAT).length % 3 === 0 ? 1 : "headers" });
+    const works = Array.from({ length: 192 }, (_, nth) => run(engine, chat(`load ${nth}`)));
+    await expect.poll(() => a.seen(CHAT).length).toBe(96);
+    const shown = () => works.filter(({ texts }) => texts[0] === "load").length;
+    await expect.poll(shown).toBeGreaterThan(0);
     await a.stop();
     for (const work of works) {
       const error = await work.ended;
@@ -174,8 +173,29 @@ describe("two replicas", () => {
         [0, 0],
         [0, 0],
       ]);
+    // The clock has stood still since.
+    expect(access.replicas[0]!.breaker.state).toBe("open");
+    const before = told.outcomes.length;
     const after = await Promise.all(Array.from({ length: 30 }, () => outcomeOf(engine, chat("after"))));
     expect(new Set(after)).toEqual(new Set(["after"]));
+    await expect.poll(() => told.outcomes.slice(before)).toEqual(Array(30).fill("ok"));
+    a.script = () => null;
+    await a.restart();
+    clock.ms += 30_000;
+    await expect.poll(() => access.replicas[0]!.healthy, { timeout: 30_000 }).toBe(true);
+    const seen = a.seen(CHAT).length;
+    while (a.seen(CHAT).length < seen + 2) expect(await outcomeOf(engine, chat("back"))).toBe("back");
+    await expect.poll(() => access.replicas[0]!.breaker.state).toBe("closed");
+  }, 60_000);
+
+  it("have few retries where both break off all connections", async () => {
+    const replicas = [await fake(), await fake()];
+    const { engine } = await upstreamOf(replicas, {}, { random: seeded(7) });
+    for (const one of replicas) always(one, { kind: "reset", after: "headers" });
+    const works = Array.from({ length: 200 }, () => run(engine, chat("a")));
+    for (const { ended } of works) expect((await ended)?.code).toBe("upstream_unavailable");
+    // Five of each replica until its breaker opens, and ten and a tenth of the requests from the budget.
+    expect(replicas.reduce((sum, one) => sum + one.seen(CHAT).length, 0)).toBeLessThanOrEqual(200 + 10 + 10 + 20);
   });
 
   it("are both tried, one request at a time, where both breakers are open", async () => {

@@ -38,6 +38,7 @@ const program = buildProgram(version(), {
   plan: async (flags) => {
     await (await import("./cli/plan-command.ts")).planCommand(flags);
   },
+  routes: async (flags) => (await import("./cli/routes-command.ts")).routesCommand(flags),
   upstreams: async (flags) => (await import("./cli/upstreams-command.ts")).upstreamsCommand(flags),
   backup: async (to, flags) => (await import("./cli/backup-command.ts")).backupCommand(to, flags),
   restore: async (from, flags) => (await import("./cli/backup-command.ts")).restoreCommand(from, flags),

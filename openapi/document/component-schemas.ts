@@ -46,6 +46,7 @@ import { model, modelList } from "../resources/models.ts";
 import { costsPage, embeddingsUsagePage, usagePage } from "../resources/organization-usage.ts";
 import { owner, updateOwner } from "../resources/owners.ts";
 import { rerankRequest, rerankResponse } from "../resources/rerank.ts";
+import { routeList } from "../resources/routes.ts";
 import { detokenizeRequest, detokenizeResponse, tokenizeRequest, tokenizeResponse } from "../resources/tokenize.ts";
 import { addUploadPartForm, completeUpload, createUpload, upload, uploadPart } from "../resources/uploads.ts";
 import { upstreamList } from "../resources/upstreams.ts";
@@ -146,6 +147,7 @@ export function componentSchemas(limits: RequestLimits): Json {
       Batch: batch,
       BatchList: batchList,
       EngineList: engineList,
+      RouteList: routeList,
       UpstreamList: upstreamList,
       Job: job,
       Key: key,

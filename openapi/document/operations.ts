@@ -132,6 +132,16 @@ export const operations: readonly Operation[] = [
   },
   {
     method: "get",
+    path: "/v1/nightshift/routes",
+    id: "routes",
+    access: "admin",
+    summary:
+      "Report each route: the state, wait and learned cost of its models, where its requests went, and what that saved.",
+    response: "RouteList",
+    failures: {},
+  },
+  {
+    method: "get",
     path: "/",
     id: "welcome",
     access: "open",

@@ -6,6 +6,7 @@ import { OPTIONS } from "../options/table.ts";
 import type { DataDirFlags } from "./backup-command.ts";
 import { urlOption } from "./client/server-url.ts";
 import type { PlanFlags } from "./plan-command.ts";
+import type { RoutesFlags } from "./routes-command.ts";
 import type { UpstreamsFlags } from "./upstreams-command.ts";
 import type { UsageFlags } from "./usage/usage-command.ts";
 
@@ -23,6 +24,7 @@ export interface Actions {
   health(flags: Record<string, unknown>): Promise<void>;
   usage(flags: UsageFlags): Promise<void>;
   plan(flags: PlanFlags): Promise<void>;
+  routes(flags: RoutesFlags): Promise<void>;
   upstreams(flags: UpstreamsFlags): Promise<void>;
   backup(to: string, flags: DataDirFlags): Promise<void>;
   restore(from: string, flags: DataDirFlags & { force?: boolean }): Promise<void>;
@@ -92,6 +94,15 @@ export function buildProgram(version: string, actions: Actions): Command {
     .addOption(urlOption())
     .option("--json", "print JSON")
     .action((flags) => orPrintOptionsError(program, () => actions.upstreams(flags)));
+
+  program
+    .command("routes")
+    .description(
+      "print a server's routes: state, wait and learned cost of each model, where requests went, and the saving",
+    )
+    .addOption(urlOption())
+    .option("--json", "print JSON")
+    .action((flags) => orPrintOptionsError(program, () => actions.routes(flags)));
 
   dataDirCommand(program, "backup", "<dir>")
     .description("copy a data directory to a new directory; its server may run")

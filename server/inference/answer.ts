@@ -8,8 +8,8 @@ import { noteUse } from "../http/access-log.ts";
 import { readJson } from "../http/body/json-body.ts";
 import { ClientGone } from "../http/connection/client-gone.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { RouteMetrics } from "../metrics/route-metrics.ts";
 import type { AppOptions } from "../options/app-options.ts";
+import type { RouteTally } from "../routing/route-tally.ts";
 import type { Router, Routing } from "../routing/router.ts";
 import { Deferral, type DeferralDeps } from "./deferral.ts";
 import type { InferenceEndpoint, Outcome } from "./endpoint.ts";
@@ -21,7 +21,7 @@ export interface AnswerDeps extends DeferralDeps {
   admission: Admission;
   limits: UsageLimits;
   router: Pick<Router, "route">;
-  routeMetrics: Pick<RouteMetrics, "routed">;
+  routeTally: Pick<RouteTally, "took" | "charged">;
   metrics: Pick<Metrics, "meter" | "turnedAway">;
   options: Pick<AppOptions, "bodyLimit">;
   clock: Clock;
@@ -75,6 +75,7 @@ export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, de
       const outcome = await run.start({ exchange, charge, count, outcomeOf });
       count.ended(outcome.status);
       charge.settle(outcome);
+      if (routing !== null && outcome.charged && outcome.use !== null) deps.routeTally.charged(routing, outcome.use);
       noteOutcome(exchange, outcome);
       await outcome.send?.();
     } catch (error) {
@@ -91,16 +92,16 @@ export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, de
   }
 }
 
-/** The client and the metrics get the model that took the request, and the reason. */
+/** The client and the tally get the model that took the request, and the reason. */
 function noteRoute(
   { res }: Exchange,
-  { route, reason }: Routing,
+  routing: Routing,
   { model, overflow }: { model: string; overflow: Target["overflow"] },
-  { routeMetrics }: Pick<AnswerDeps, "routeMetrics">,
+  { routeTally }: Pick<AnswerDeps, "routeTally">,
 ): void {
-  const why = overflow ?? reason;
-  if (!res.headersSent) res.setHeader("x-nightshift-route", encodeURI(`${route}=${model}; ${why}`));
-  routeMetrics.routed(model, why);
+  const why = overflow ?? routing.reason;
+  if (!res.headersSent) res.setHeader("x-nightshift-route", encodeURI(`${routing.route}=${model}; ${why}`));
+  routeTally.took(routing, model, why);
 }
 
 /** The error with the endpoint's own name of the messages: the engine knows only that of chats. */

@@ -32,13 +32,15 @@ import type { AppOptions } from "../options/app-options.ts";
 import type { LearnedCosts } from "../routing/learned-costs.ts";
 import { modelState } from "../routing/model-state.ts";
 import type { Route } from "../routing/route.ts";
+import { RouteTally } from "../routing/route-tally.ts";
 import { Router } from "../routing/router.ts";
+import { listRoutes } from "./route-reports.ts";
 
 export interface InferenceRouteParts
   extends AdmissionDeps,
     Omit<UsageLimitsDeps, "rateLimits" | "limitMetrics">,
     GenerationEndpointDeps,
-    Omit<AnswerDeps, "admission" | "limits" | "router" | "routeMetrics"> {
+    Omit<AnswerDeps, "admission" | "limits" | "router" | "routeTally"> {
   routes: readonly Route[];
   /** Of routed requests. */
   costs: LearnedCosts;
@@ -66,8 +68,9 @@ export function inferenceRoutes(parts: InferenceRouteParts): Routes {
   const limits = new UsageLimits({ ...parts, rateLimits: new RateLimits(() => clock.now()), limitMetrics });
   const stateOf = modelState({ models, loads, admission, prices: parts.prices, costs: parts.costs });
   const router = new Router({ routes: parts.routes, stateOf, epochMs: () => clock.epochMs() });
-  const routeMetrics = new RouteMetrics(metrics.registry);
-  const deps = { ...parts, admission, limits, router, routeMetrics };
+  const observer = new RouteMetrics(metrics.registry, parts.routes);
+  const routeTally = new RouteTally({ prices: parts.prices, observer, epochMs: () => clock.epochMs() });
+  const deps = { ...parts, admission, limits, router, routeTally };
   const post = (endpoint: InferenceEndpoint): { post: RequestHandler } => ({
     post: (req, res) => answer(new Exchange(req, res), endpoint, deps),
   });
@@ -90,6 +93,7 @@ export function inferenceRoutes(parts: InferenceRouteParts): Routes {
     "/tokenize": tokenize,
     "/v1/detokenize": detokenize,
     "/detokenize": detokenize,
+    "/v1/nightshift/routes": { get: listRoutes(deps) },
     ...(options.ollama === "off" ? {} : mapped(ollamaEndpoints(deps), post)),
   };
 }

@@ -37,6 +37,8 @@ export interface RoutableRequest {
 export interface Routing {
   route: string;
   models: readonly string[];
+  /** The models of the route that the key may use. */
+  candidates: readonly string[];
   /** True where the route lets a request for which all of them have no room run at tier flex, if its client does. */
   flex: boolean;
   /** `rule 2`, `first`, `cheapest`, `fastest`. */
@@ -79,7 +81,13 @@ export class Router {
     const chosen = byRule ?? this.#byState(route, models, states);
     const reason = byRule === undefined ? route.choose : `rule ${number + 1}`;
     const others = route.overflow.includes("model") ? models.filter((model) => model !== chosen) : [];
-    return { route: route.name, models: [chosen, ...others], flex: route.overflow.includes("flex"), reason };
+    return {
+      route: route.name,
+      models: [chosen, ...others],
+      candidates: models,
+      flex: route.overflow.includes("flex"),
+      reason,
+    };
   }
 
   #byState(

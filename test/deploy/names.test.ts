@@ -86,7 +86,9 @@ function filledIn(text: string): string {
 it("docs/metrics.md has every metric of a server", async () => {
   for (const { name, labels } of served.metrics.values()) {
     expect(name).toMatch(/^nightshift_/);
-    expect(["endpoint", "model", "reason", "status", "tier", "upstream"]).toEqual(expect.arrayContaining([...labels]));
+    expect(["endpoint", "model", "reason", "route", "status", "tier", "upstream"]).toEqual(
+      expect.arrayContaining([...labels]),
+    );
   }
   await expect(metricsPage(served.metrics.values())).toMatchFileSnapshot("../../docs/metrics.md");
 });

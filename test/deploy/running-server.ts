@@ -15,7 +15,7 @@ const FLEETING = ["eta_seconds", "deadline_slack_seconds", "nearest_deadline_sec
 const REPORTED = ["scrape_age_seconds", "generated_tokens_total"];
 
 /**
- * The metrics of a real server with an upstream, after traffic of every kind, on a machine whose nvidia-smi shows a GPU.
+ * The metrics of a real server with an upstream and a route, after traffic of every kind, on a machine whose nvidia-smi shows a GPU.
  */
 export async function servedAfterTraffic(): Promise<Served> {
   const tools = mkdtempSync(join(tmpdir(), "nightshift-tools-"));
@@ -23,7 +23,9 @@ export async function servedAfterTraffic(): Promise<Served> {
   chmodSync(join(tools, "nvidia-smi"), 0o755);
   const price = ["--machine-usd-per-hour", "2", "--machine-spot-usd-per-hour", "0.7"];
   const upstream = await FakeUpstream.start({ kind: "vllm", model: "far" });
-  const models = ["--model", `demo=${DEMO_MODEL}`, "--upstream", `gpu=${upstream.baseUrl}`];
+  const config = join(tools, "nightshift.yaml");
+  writeFileSync(config, "routes: { either: { models: [demo, far] } }\n");
+  const models = ["--model", `demo=${DEMO_MODEL}`, "--upstream", `gpu=${upstream.baseUrl}`, "--config", config];
   const server = new TestServer(["--threads", "1", "--sequences", "8", ...price, ...models], {
     PATH: `${tools}${delimiter}${process.env.PATH ?? ""}`,
   });
@@ -45,7 +47,7 @@ async function afterTraffic(server: TestServer): Promise<Served> {
   await client.completions.create({ model: "demo", prompt: "One, two,", max_tokens: 4 });
   await client.embeddings.create({ model: "demo", input: ["a", "b"] });
   await complete(client, "Hello!", { model: "none" }).catch(() => {});
-  await complete(client, "Hello!", { model: "far" });
+  for (const model of ["far", "either"]) await complete(client, "Hello!", { model });
   const lines = Array.from({ length: 500 }, (_, i) =>
     chatLine(`l${i}`, `Count from ${i} to 900.`, { max_tokens: 500 }),
   );

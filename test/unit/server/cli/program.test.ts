@@ -18,6 +18,7 @@ async function type(args: string[], serve?: () => Promise<void>): Promise<Outcom
     health: async (flags) => void outcome.called.push("health", flags),
     usage: async (flags) => void outcome.called.push("usage", flags),
     plan: async (flags) => void outcome.called.push("plan", flags),
+    routes: async (flags) => void outcome.called.push("routes", flags),
     upstreams: async (flags) => void outcome.called.push("upstreams", flags),
     backup: async (to, flags) => void outcome.called.push("backup", to, flags),
     restore: async (from, flags) => void outcome.called.push("restore", from, flags),

@@ -99,7 +99,7 @@ describe("a refused request is never flex", () => {
 describe("the targets of a request", () => {
   const request = { model: "chat", asFlex: () => FLEX } as unknown as InferenceRequest;
   const FLEX = { model: "chat", tier: "flex" } as unknown as InferenceRequest;
-  const routing = { route: "chat", models: ["a", "b"], flex: true, reason: "first" };
+  const routing = { route: "chat", models: ["a", "b"], candidates: ["a", "b"], flex: true, reason: "first" };
   const caller = { owner: "a", key: null };
   const tried = async (errors: Record<string, ApiError>) => {
     const targets: string[] = [];

@@ -16,6 +16,7 @@ import { dialectOf, type UpstreamDialect } from "./dialect/kinds.ts";
 import { type PriorityMarks, priorityMarks } from "./dialect/priority.ts";
 import type { UpstreamConfig, UpstreamKind } from "./dialect/upstream-config.ts";
 import { RateCap } from "./rate/rate-cap.ts";
+import type { ReplicaLimits } from "./replica/concurrency-limit.ts";
 import { Gate } from "./replica/gate.ts";
 import { Placement } from "./replica/placement.ts";
 import { Replica } from "./replica/replica.ts";
@@ -37,6 +38,8 @@ export interface UpstreamDeps {
   randomId: () => string;
   log: Log;
   observer: UpstreamObserver;
+  /** The limits with which a replica begins; undefined for the usual ones. */
+  firstLimits?: (replica: string) => ReplicaLimits | undefined;
 }
 
 /** Everything that requests to one upstream share: its connections, replicas, budget of retries and dialect. */
@@ -66,7 +69,9 @@ export class UpstreamAccess {
     this.#priority = config.priority !== "none";
     // The timeouts of an attempt are its own; a pool with requests is never closed by time.
     this.dispatcher = new Agent({ connect: { timeout: config.timeouts.connect }, headersTimeout: 0, bodyTimeout: 0 });
-    this.replicas = config.replicas.map(({ url, weight }) => new Replica(url, deps.clock, weight));
+    this.replicas = config.replicas.map(
+      ({ url, weight }) => new Replica(url, deps.clock, weight, deps.firstLimits?.(url)),
+    );
     this.rate = new RateCap(config.rate, deps.clock);
     this.gate = new Gate(config.name, this.replicas, new Placement(deps.random), this.rate);
     this.retries = new RetryBudget(deps.clock);

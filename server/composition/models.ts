@@ -17,6 +17,7 @@ import { unservedNames } from "../options/unserved-names.ts";
 import { routeAliases } from "../routing/configured-routes.ts";
 import type { AccountingParts } from "./accounting.ts";
 import type { Composition } from "./composition.ts";
+import type { StorageParts } from "./storage.ts";
 import { startUpstreams } from "./upstreams.ts";
 
 export interface ModelParts {
@@ -35,7 +36,11 @@ export interface ModelParts {
 }
 
 /** One engine for each model, loading or waiting to be asked for. */
-export async function startModelParts(composition: Composition, accounting: AccountingParts): Promise<ModelParts> {
+export async function startModelParts(
+  composition: Composition,
+  storage: StorageParts,
+  accounting: AccountingParts,
+): Promise<ModelParts> {
   const { options, clock, log, terminal, env, startEngine, measure, registry, metrics, parts } = composition;
   const { current } = options;
   const now = () => clock.now();
@@ -83,7 +88,7 @@ export async function startModelParts(composition: Composition, accounting: Acco
       ? await parts.start(folderPart(new FolderModels({ ...folderDeps, created })))
       : null;
   if (folder !== null) models.searchBy(folder);
-  const upstreams = await startUpstreams(composition, accounting, models);
+  const upstreams = await startUpstreams(composition, storage, accounting, models);
   for (const sentence of unservedNames(current, models.expected)) log.warn({}, sentence);
   const closeEngines = () => closeAll(engines);
   return { models, residency, loads, utilization, servedFiles, folder, upstreams, fetched, closeEngines };

@@ -32,7 +32,7 @@ export async function startServer(options: LiveValue<Options>, leaves: Leaves, p
   const storage = await startStorage(composition);
   const webhooks = await startWebhooks(composition, storage);
   const accounting = await startAccounting(composition, storage, webhooks);
-  const models = await startModelParts(composition, accounting);
+  const models = await startModelParts(composition, storage, accounting);
   await makeFirstKey(composition, accounting);
   const batch = await startBatchWork(composition, storage, webhooks, accounting, models);
   const modelFolder = await startModelFolder(composition, models);

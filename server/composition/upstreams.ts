@@ -3,10 +3,12 @@ import { Upstream } from "../../engine/upstream/upstream.ts";
 import { epochSeconds } from "../../platform/clock.ts";
 import { OptionsError } from "../../platform/options-error.ts";
 import { UpstreamMetrics } from "../metrics/upstream-metrics.ts";
+import { KeptLimits } from "../models/kept-limits.ts";
 import type { ModelSet } from "../models/model-set.ts";
 import { upstreamConfigs } from "../models/upstream-models.ts";
 import type { AccountingParts } from "./accounting.ts";
 import type { Composition } from "./composition.ts";
+import type { StorageParts } from "./storage.ts";
 
 /** Throws OptionsError for a configured name that another model has. */
 function checkNames(configs: readonly UpstreamConfig[], taken: (name: string) => boolean): void {
@@ -25,11 +27,16 @@ function checkNames(configs: readonly UpstreamConfig[], taken: (name: string) =>
  */
 export async function startUpstreams(
   { options, env, clock, random, randomId, log, registry, parts }: Composition,
+  { store }: Pick<StorageParts, "store">,
   { ledger }: Pick<AccountingParts, "ledger">,
   models: ModelSet,
 ): Promise<readonly Upstream[]> {
   const configs = await upstreamConfigs(options.current, env);
-  if (configs.length === 0) return [];
+  const limits = await KeptLimits.open({ store, clock, log });
+  if (configs.length === 0) {
+    await limits.watch([]);
+    return [];
+  }
   checkNames(configs, (name) => models.knows(name));
   const metrics = new UpstreamMetrics(registry);
   const upstreams = configs.map(
@@ -37,6 +44,7 @@ export async function startUpstreams(
       new Upstream(config, {
         ...{ clock, random, randomId, log },
         observer: metrics,
+        firstLimits: (replica) => limits.of(config.name, replica),
         taken: (name) => models.knows(name),
         served: (engine) =>
           models.add({ id: engine.model, engine, created: epochSeconds(clock), upstream: config.name }),
@@ -47,8 +55,14 @@ export async function startUpstreams(
   return parts.start({
     name: "upstreams",
     // In their order, so that models of one name get the same names at each start.
-    start: () =>
-      upstreams.reduce((before, upstream) => upstream.start(before), Promise.resolve()).then(() => upstreams),
-    stop: () => Promise.all(upstreams.map((upstream) => upstream.stop())),
+    start: async () => {
+      await upstreams.reduce((before, upstream) => upstream.start(before), Promise.resolve());
+      await limits.watch(upstreams);
+      return upstreams;
+    },
+    stop: async () => {
+      await Promise.all(upstreams.map((upstream) => upstream.stop()));
+      await limits.close();
+    },
   });
 }

@@ -14,6 +14,7 @@ import { sql as surplusUploads } from "./013-surplus-uploads.ts";
 import { sql as storedAnswers } from "./014-stored-answers.ts";
 import { sql as responseStreams } from "./015-response-streams.ts";
 import { sql as usageByVersion } from "./016-usage-by-version.ts";
+import { sql as replicaLimits } from "./017-replica-limits.ts";
 
 /** Ordered and forward-only: entry n−1 migrates to version n. A released migration is never changed. */
 export const MIGRATIONS: readonly string[] = [
@@ -33,4 +34,5 @@ export const MIGRATIONS: readonly string[] = [
   storedAnswers,
   responseStreams,
   usageByVersion,
+  replicaLimits,
 ];

@@ -14,6 +14,7 @@ import { ledger } from "./ledger.ts";
 import { lines } from "./lines.ts";
 import { machine } from "./machine-time.ts";
 import { outbox } from "./outbox.ts";
+import { replicaLimits } from "./replica-limits.ts";
 import { results } from "./results.ts";
 import { retention } from "./retention.ts";
 import { uploads } from "./uploads.ts";
@@ -46,6 +47,7 @@ export function tables(db: Database) {
     ledger: ledger(db),
     usage: usage(db),
     machine: machine(db),
+    replicaLimits: replicaLimits(db),
     budgets: budgets(db),
     outbox: outbox(db),
     retention: retention(db),

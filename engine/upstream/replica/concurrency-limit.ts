@@ -35,6 +35,12 @@ export interface ReplicaReport {
   objectiveMs: number;
 }
 
+/** The limits without and beside online requests. */
+export interface ReplicaLimits {
+  alone: number;
+  beside: number;
+}
+
 /** How a request of flex or batch ended; `other` says nothing of the replica's load. */
 export type Ending = "clean" | "busy" | "other";
 
@@ -85,8 +91,7 @@ export class ConcurrencyLimit {
   /** Time of the latest report with a number of waiting requests; null before the first. */
   #reported: number | null = null;
 
-  /** @param first the limits without and beside online requests */
-  constructor(clock: Pick<Clock, "now">, first = { alone: FIRST_LIMIT, beside: FIRST_BESIDE }) {
+  constructor(clock: Pick<Clock, "now">, first: ReplicaLimits = { alone: FIRST_LIMIT, beside: FIRST_BESIDE }) {
     this.#clock = clock;
     this.#roundTrips = new RecentTimes(clock);
     this.#limit = first.alone;
@@ -96,6 +101,12 @@ export class ConcurrencyLimit {
   get limit(): number {
     if (this.#onlineAt !== null && this.#clock.now() - this.#onlineAt >= BESIDE_MS) this.#change(null);
     return this.#limit;
+  }
+
+  /** Both limits as they are. */
+  get limits(): ReplicaLimits {
+    const [held, other] = [this.limit, this.#other];
+    return this.#onlineAt === null ? { alone: held, beside: other } : { alone: other, beside: held };
   }
 
   get inFlight(): number {

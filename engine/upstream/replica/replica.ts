@@ -2,7 +2,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { Tier } from "../../protocol/request.ts";
 import type { RateUse } from "../rate/rate-cap.ts";
 import { Breaker, type Passage } from "./breaker.ts";
-import { ConcurrencyLimit, type Ending, type Place } from "./concurrency-limit.ts";
+import { ConcurrencyLimit, type Ending, type Place, type ReplicaLimits } from "./concurrency-limit.ts";
 import type { ReportedLoad } from "./load-metrics.ts";
 import { RecentTimes } from "./recent-times.ts";
 
@@ -42,11 +42,12 @@ export class Replica {
   readonly ttft: RecentTimes;
   readonly aloneTtft: RecentTimes;
 
-  constructor(url: string, clock: Pick<Clock, "now">, weight = 1) {
+  /** @param first the limits with which it begins, where they are not the usual ones */
+  constructor(url: string, clock: Pick<Clock, "now">, weight = 1, first?: ReplicaLimits) {
     this.url = url;
     this.weight = weight;
     this.breaker = new Breaker(clock);
-    this.limit = new ConcurrencyLimit(clock);
+    this.limit = new ConcurrencyLimit(clock, first);
     this.ttft = new RecentTimes(clock, TTFT_AGE_MS);
     this.aloneTtft = new RecentTimes(clock);
   }

@@ -6,13 +6,13 @@ import { migrate } from "../../../store/thread/migrate.ts";
 
 /**
  * Allowed scans: tables that do not grow with the database's age, namely open rows and rows to be removed (partial indexes), one row per
- * status or per owner with a budget, the responses of one chain, and SQLite's temporary tables within a statement.
+ * status, per replica or per owner with a budget, the responses of one chain, and SQLite's temporary tables within a statement.
  */
 const BOUNDED = [
   /^SCAN lines USING INDEX lines_running$/,
   /^SCAN (responses|conversations) USING (COVERING )?INDEX (responses_unused|conversations_removed)$/,
   /^SCAN keys USING (COVERING )?INDEX keys_(administrators|warned)$/,
-  /^SCAN (owners|batch_counts|result_removals|erasures|indexed|chain)\b/,
+  /^SCAN (replica_limits|owners|batch_counts|result_removals|erasures|indexed|chain)\b/,
   /^SCAN (CONSTANT ROW|json_each|\(subquery-\d+\))/,
 ];
 

@@ -57,6 +57,21 @@ describe("ConcurrencyLimit", () => {
     expect(limit.limit).toBe(3);
   });
 
+  it("tells both limits, whichever holds, and begins with those that it is given", () => {
+    const { clock, limit, window } = setUp();
+    expect(limit.limits).toEqual({ alone: 8, beside: 2 });
+    window(0);
+    limit.online();
+    window(0);
+    expect(limit.limits).toEqual({ alone: 9, beside: 3 });
+    const next = new ConcurrencyLimit(clock, limit.limits);
+    expect(next.limit).toBe(9);
+    next.online();
+    expect(next.limit).toBe(3);
+    clock.ms += 30_000;
+    expect(limit.limits).toEqual({ alone: 9, beside: 3 });
+  });
+
   it("does not grow for 10 s after online requests were late, nor for 5 s while they nearly are", () => {
     const { clock, limit, window, reports } = setUp();
     const grows = () => {

@@ -10,6 +10,7 @@ import { epochSeconds } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import { dayOf } from "../../platform/utc-day.ts";
 import type { Store } from "../../store/store.ts";
+import type { BudgetStatus } from "../../store/types/budget-row.ts";
 import { isOfAnthropic } from "../http/error-format.ts";
 import { fromStore } from "../http/store-error-response.ts";
 import type { LimitMetrics } from "../metrics/limit-metrics.ts";
@@ -59,6 +60,14 @@ export class UsageLimits {
       pass?.undo();
       throw error;
     }
+  }
+
+  /** The least share, 0 to 1, that is left of a budget of key or owner; null without one. Throws 503 when the store fails. */
+  async budgetLeft({ key, owner }: Caller): Promise<number | null> {
+    if (!(key !== null && bounds(key.budget)) && !bounds(this.#deps.owners.get(owner))) return null;
+    const day = dayOf(epochSeconds(this.#deps.clock) * 1000);
+    const statuses = await fromStore(this.#deps.store.budgets.statuses({ owner, keyId: key?.id ?? null, day }));
+    return statuses.length === 0 ? null : Math.min(...statuses.map(shareLeft));
   }
 
   #pass(key: Key, res: ServerResponse, estimate: UsageEstimate): RateLimitPass {
@@ -113,6 +122,10 @@ export class UsageLimits {
       this.#deps.log.warn({ err: error }, "The held money of a budget could not be updated"),
     );
   }
+}
+
+function shareLeft({ limitNano, spentNano, heldNano }: BudgetStatus): number {
+  return limitNano === 0 ? 0 : Math.max(0, (limitNano - spentNano - heldNano) / limitNano);
 }
 
 function isLimited({ limits }: Key): boolean {

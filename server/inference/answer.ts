@@ -20,7 +20,7 @@ import { firstOf, type Target, targetsOf } from "./targets.ts";
 export interface AnswerDeps extends DeferralDeps {
   admission: Admission;
   limits: UsageLimits;
-  router: Pick<Router, "route">;
+  router: Pick<Router, "route" | "readsBudget">;
   routeTally: Pick<RouteTally, "took" | "charged">;
   metrics: Pick<Metrics, "meter" | "turnedAway">;
   options: Pick<AppOptions, "bodyLimit">;
@@ -46,7 +46,8 @@ export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, de
     if (request.ignored.length > 0) {
       res.setHeader("x-nightshift-ignored", reportedNames(request.ignored).join(", "));
     }
-    const routing = router.route(request, caller);
+    const budgetLeft = router.readsBudget(request.model) ? await limits.budgetLeft(caller) : null;
+    const routing = router.route(request, caller, budgetLeft);
     const admitted = await firstOf(
       targetsOf(request, routing, caller),
       async ({ model: name, request: asked, overflow }) => {

@@ -67,7 +67,7 @@ export function inferenceRoutes(parts: InferenceRouteParts): Routes {
   models.added(watch);
   const limits = new UsageLimits({ ...parts, rateLimits: new RateLimits(() => clock.now()), limitMetrics });
   const stateOf = modelState({ models, loads, admission, prices: parts.prices, costs: parts.costs });
-  const router = new Router({ routes: parts.routes, stateOf, epochMs: () => clock.epochMs() });
+  const router = new Router({ routes: parts.routes, stateOf, epochMs: () => clock.epochMs(), now: () => clock.now() });
   const observer = new RouteMetrics(metrics.registry, parts.routes);
   const routeTally = new RouteTally({ prices: parts.prices, observer, epochMs: () => clock.epochMs() });
   const deps = { ...parts, admission, limits, router, routeTally };

@@ -17,6 +17,8 @@ export interface RouteCondition {
   /** Milliseconds that the first model is predicted to wait, at least. */
   waitMs?: number;
   hours?: WindowSchedule;
+  /** Share, 0 to 1, that is left of a budget of the key or its owner, at most. */
+  budgetLeft?: number;
 }
 
 export interface RouteRule {

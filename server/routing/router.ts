@@ -1,7 +1,9 @@
 import type { OnlineTier } from "../../engine/protocol/request.ts";
 import { type Caller, mayUseModel } from "../../ledger/key.ts";
+import { promptClass } from "./learned-costs.ts";
 import { NO_TRAITS, type RequestTraits } from "./request-traits.ts";
 import type { Route, RouteCondition } from "./route.ts";
+import { SteadyChoice } from "./steady-choice.ts";
 
 /** The present state of a model, as far as routes depend on it. */
 export interface RouteModel {
@@ -21,6 +23,8 @@ export interface RouterDeps {
   stateOf: (model: string, tier: OnlineTier, traits: RequestTraits) => RouteModel | undefined;
   /** Unix milliseconds. */
   epochMs: () => number;
+  /** Milliseconds, monotonic. */
+  now: () => number;
 }
 
 /** A request as far as its route depends on it. */
@@ -46,14 +50,30 @@ export interface Routing {
 }
 
 /** A choice by cost changes only for a model that is cheaper by this share: prefixes are cached where the last requests went. */
-const WORTHWHILE = 0.1;
+const CHEAPER = 0.1;
+/** A choice by wait changes only for a wait that is shorter by this share, and by as many milliseconds. */
+const SHORTER = 0.2;
+const SHORTER_MS = 100;
+
+/** The state of the models for one request. */
+interface Situation {
+  tier: OnlineTier;
+  traits: RequestTraits;
+  caller: Caller;
+  /** The models that the key may use, of which there is one at least. */
+  models: readonly string[];
+  states: ReadonlyMap<string, RouteModel | undefined>;
+  budgetLeft: number | null;
+}
 
 /** Chooses the model of a request whose name is a route's. */
 export class Router {
   readonly #deps: RouterDeps;
   readonly #byName: Map<string, Route>;
-  /** The latest choice by cost, of each route. */
-  readonly #latest = new Map<string, string>();
+  /** Choices by load, for each route, tier, class of prompt and models that a key may use. */
+  readonly #choices = new Map<string, SteadyChoice<string>>();
+  /** Whether a wait is as long as a rule names. */
+  readonly #waits = new Map<string, SteadyChoice<boolean>>();
 
   constructor(deps: RouterDeps) {
     this.#deps = deps;
@@ -65,20 +85,30 @@ export class Router {
     return this.#byName.get(name)?.models.some((model) => mayUseModel(caller, model)) ?? false;
   }
 
-  /** Null for a name that is no route's, and where the key may use none of its models. */
-  route(request: RoutableRequest, caller: Caller): Routing | null {
+  /** True for a route with a rule on budgets. */
+  readsBudget(name: string | null): boolean {
+    const rules = name === null ? undefined : this.#byName.get(name)?.rules;
+    return rules?.some(({ when }) => when.budgetLeft !== undefined) ?? false;
+  }
+
+  /**
+   * Null for a name that is no route's, and where the key may use none of its models.
+   *
+   * @param budgetLeft the least share that is left of a budget of the caller; null without one
+   */
+  route(request: RoutableRequest, caller: Caller, budgetLeft: number | null): Routing | null {
     const route = request.model === null ? undefined : this.#byName.get(request.model);
     const models = route?.models.filter((model) => mayUseModel(caller, model)) ?? [];
     if (route === undefined || models.length === 0) return null;
     const tier = request.tier ?? "default";
     const traits = request.traits?.() ?? NO_TRAITS;
     const states = new Map(models.map((model) => [model, this.#deps.stateOf(model, tier, traits)]));
+    const situation = { tier, traits, caller, models, states, budgetLeft };
     const number = route.rules.findIndex(
-      ({ when, model }) =>
-        models.includes(model) && this.#holds(when, traits, { tier, caller, first: states.get(models[0]!) }),
+      ({ when, model }, index) => models.includes(model) && this.#holds(when, `${route.name} ${index}`, situation),
     );
     const byRule = route.rules[number]?.model;
-    const chosen = byRule ?? this.#byState(route, models, states);
+    const chosen = byRule ?? this.#byState(route, situation);
     const reason = byRule === undefined ? route.choose : `rule ${number + 1}`;
     const others = route.overflow.includes("model") ? models.filter((model) => model !== chosen) : [];
     return {
@@ -90,45 +120,85 @@ export class Router {
     };
   }
 
-  #byState(
-    { name, choose }: Route,
-    models: readonly string[],
-    states: ReadonlyMap<string, RouteModel | undefined>,
-  ): string {
+  #byState({ name, choose }: Route, { models, states, tier, traits }: Situation): string {
     const first = models[0]!;
     if (choose === "first") return first;
-    const ready = models.filter((model) => states.get(model)?.ready);
-    if (ready.length === 0) return first;
-    const wait = (model: string) => states.get(model)!.predictedWaitMs;
-    const fastest = ready.reduce((best, model) => (wait(model) < wait(best) ? model : best));
-    if (choose === "fastest") return fastest;
-    const timely = ready.filter((model) => wait(model) <= (states.get(model)!.objectiveMs ?? Number.POSITIVE_INFINITY));
-    const chosen = timely.length === 0 ? fastest : this.#cheapest(name, timely, (model) => states.get(model)!.costNano);
-    this.#latest.set(name, chosen);
-    return chosen;
+    const ready = new Map(
+      models.flatMap((model): [string, RouteModel][] => {
+        const state = states.get(model);
+        return state?.ready ? [[model, state]] : [];
+      }),
+    );
+    if (ready.size === 0) return first;
+    const choice = memberOf(
+      this.#choices,
+      JSON.stringify([name, tier, promptClass(traits.promptTokens), models]),
+      () => new SteadyChoice<string>(),
+    );
+    const propose = choose === "fastest" ? fastest : cheapest;
+    return choice.next(
+      this.#deps.now(),
+      (latest) => propose(ready, latest),
+      (latest) => ready.has(latest),
+    );
   }
 
-  #cheapest(name: string, models: readonly string[], cost: (model: string) => number): string {
-    const cheapest = models.reduce((best, model) => (cost(model) < cost(best) ? model : best));
-    const latest = this.#latest.get(name);
-    if (latest === undefined || !models.includes(latest)) return cheapest;
-    return cost(cheapest) < cost(latest) * (1 - WORTHWHILE) ? cheapest : latest;
-  }
-
-  #holds(
-    when: RouteCondition,
-    traits: RequestTraits,
-    { tier, caller, first }: { tier: OnlineTier; caller: Caller; first: RouteModel | undefined },
-  ): boolean {
+  #holds(when: RouteCondition, rule: string, { tier, traits, caller, models, states, budgetLeft }: Situation): boolean {
     const { promptTokens, tools, form, tiers, owners, text, waitMs, hours } = when;
     if (promptTokens !== undefined && traits.promptTokens < promptTokens) return false;
     if (tools !== undefined && traits.tools !== tools) return false;
     if (form !== undefined && traits.form !== form) return false;
     if (tiers !== undefined && !tiers.includes(tier)) return false;
     if (owners !== undefined && !owners.includes(caller.owner)) return false;
+    if (when.budgetLeft !== undefined && (budgetLeft === null || budgetLeft > when.budgetLeft)) return false;
+    if (hours !== undefined && !hours.inside(this.#deps.epochMs())) return false;
     if (text !== undefined && !text.test(traits.text)) return false;
-    // A model that takes no requests has no wait that ends.
-    if (waitMs !== undefined && first?.ready && first.predictedWaitMs < waitMs) return false;
-    return hours === undefined || hours.inside(this.#deps.epochMs());
+    return waitMs === undefined || this.#waitsLong(`${rule} ${tier} ${models[0]}`, states.get(models[0]!), waitMs);
   }
+
+  #waitsLong(key: string, first: RouteModel | undefined, waitMs: number): boolean {
+    // A model that takes no requests has no wait that ends.
+    if (!first?.ready) return true;
+    const choice = memberOf(this.#waits, key, () => new SteadyChoice<boolean>());
+    return choice.next(
+      this.#deps.now(),
+      (latest) => first.predictedWaitMs >= (latest === true ? waitMs * (1 - SHORTER) : waitMs),
+    );
+  }
+}
+
+/** The model with the shortest wait; the latest while no wait is shorter by the margin. */
+function fastest(states: ReadonlyMap<string, RouteModel>, latest?: string): string {
+  const best = least(states, ({ predictedWaitMs }) => predictedWaitMs);
+  const now = latest === undefined ? undefined : states.get(latest)?.predictedWaitMs;
+  if (now === undefined) return best;
+  return states.get(best)!.predictedWaitMs < now - Math.max(SHORTER_MS, SHORTER * now) ? best : latest!;
+}
+
+/** The cheapest model of those within their objectives, else the fastest; the latest while none is cheaper by the margin. */
+function cheapest(states: ReadonlyMap<string, RouteModel>, latest?: string): string {
+  const timely = new Map(
+    [...states].filter(
+      ([, { predictedWaitMs, objectiveMs }]) => predictedWaitMs <= (objectiveMs ?? Number.POSITIVE_INFINITY),
+    ),
+  );
+  if (timely.size === 0) return fastest(states, latest);
+  const best = least(timely, ({ costNano }) => costNano);
+  const now = latest === undefined ? undefined : timely.get(latest)?.costNano;
+  if (now === undefined) return best;
+  return timely.get(best)!.costNano < now * (1 - CHEAPER) ? best : latest!;
+}
+
+/** The first of the models with the least value. */
+function least(states: ReadonlyMap<string, RouteModel>, value: (state: RouteModel) => number): string {
+  const [[best]] = [...states].sort(([, a], [, b]) => value(a) - value(b)) as [[string, RouteModel]];
+  return best;
+}
+
+function memberOf<T>(all: Map<string, T>, key: string, make: () => T): T {
+  const known = all.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  all.set(key, made);
+  return made;
 }

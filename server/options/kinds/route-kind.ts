@@ -46,6 +46,7 @@ const condition = z.strictObject({
   text: pattern.optional(),
   waitMs: z.number().int().min(1).max(3_600_000).optional(),
   hours: oneOrMore(window).optional(),
+  budgetLeft: z.number().min(0).max(1).optional(),
 });
 
 /** True is `[model]`. */

@@ -15,17 +15,24 @@ type Settings = Parameters<typeof configuredRoutes>[0][string];
 function rig(settings: Partial<Settings>, states: Record<string, Partial<RouteModel> | null> = {}) {
   const route: Settings = { models: ["small", "big"], rules: [], choose: "first", overflow: [], ...settings };
   const present = { ...states };
+  let nowMs = 0;
   const router = new Router({
     routes: configuredRoutes({ chat: route }, "UTC"),
     stateOf: (model) => (present[model] === null ? undefined : { ...READY, ...present[model] }),
     epochMs: () => NOON,
+    // Each request comes long after the one before.
+    now: () => (nowMs += 60_000),
   });
   return {
     set: (model: string, state: Partial<RouteModel> | null) => {
       present[model] = state;
     },
-    route: (traits: Partial<RequestTraits> = {}, tier: OnlineTier = "default", caller: Caller = CALLER) =>
-      router.route({ model: "chat", tier, traits: () => ({ ...NO_TRAITS, ...traits }) }, caller),
+    route: (
+      traits: Partial<RequestTraits> = {},
+      tier: OnlineTier = "default",
+      caller: Caller = CALLER,
+      budgetLeft: number | null = null,
+    ) => router.route({ model: "chat", tier, traits: () => ({ ...NO_TRAITS, ...traits }) }, caller, budgetLeft),
     reaches: (caller: Caller, name = "chat") => router.reaches(name, caller),
   };
 }
@@ -62,6 +69,15 @@ describe("a rule holds", () => {
     expect(waits.route()!.models).toEqual(["big"]);
     waits.set("small", { ready: false });
     expect(waits.route()!.models).toEqual(["big"]);
+  });
+
+  it.each([
+    [0.1, true],
+    [0.11, false],
+    [null, false],
+  ])("on budgets where %s of one is left: %s", (left, holds) => {
+    const routing = rig({ rules: [{ when: { budgetLeft: 0.1 }, model: "big" }] }).route({}, "default", CALLER, left);
+    expect(routing!.models).toEqual([holds ? "big" : "small"]);
   });
 
   it("the first that holds decides", () => {

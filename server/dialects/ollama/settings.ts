@@ -11,7 +11,9 @@ import type { AnswerForm, GenerationSettings } from "../../generation/turn.ts";
 /** The fields that chats and generations share. */
 type Body = Pick<OllamaGenerateRequest, "format" | "logprobs" | "model" | "options" | "think" | "top_logprobs">;
 
-const DEFAULTS = { temperature: 0.8, top_k: 40, top_p: 0.9, repeat_last_n: 64 };
+const DEFAULTS = { temperature: 0.8, top_k: 40, top_p: 0.9 };
+/** The window of penalties. Most upstreams take none, so that it comes with a penalty alone. */
+const PENALTY_WINDOW = 64;
 /** A seed that stands for a random one. */
 const RANDOM_SEED = -1;
 
@@ -33,7 +35,13 @@ export function ollamaSettings({ options, logprobs, top_logprobs }: Body): Gener
 
 /** null is the same as an omitted option. */
 function withDefaults(given: NonNullable<Body["options"]>) {
-  return { ...DEFAULTS, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)) };
+  const { repeat_penalty, presence_penalty, frequency_penalty } = given;
+  const penalizes = (repeat_penalty ?? 1) !== 1 || Boolean(presence_penalty) || Boolean(frequency_penalty);
+  return {
+    ...DEFAULTS,
+    ...(penalizes && { repeat_last_n: PENALTY_WINDOW }),
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)),
+  };
 }
 
 /** The options that have no effect, as paths into the body. */

@@ -7,7 +7,7 @@ import { saying } from "./fake-engine.ts";
 import { CHAT, startTestServer, type TestServer } from "./test-server.ts";
 import { upstreamSetting } from "./upstream-setting.ts";
 
-async function start(kind: "hosted" | "llama-server" = "hosted") {
+async function start(kind: "hosted" | "vllm" = "hosted") {
   const upstream = await FakeUpstream.start({ kind, model: "demo" });
   onTestFinished(() => upstream.stop());
   const server = await startTestServer({ upstream: [upstreamSetting("api", [upstream.baseUrl])] });
@@ -68,7 +68,7 @@ const OTHERS: [string, object, string[]][] = [
 ];
 
 test.each(OTHERS)("an answer of %s names its upstream", async (path, body, names) => {
-  const { server } = await start("llama-server");
+  const { server } = await start("vllm");
   const mark = { nightshift: { upstream: "api" } };
   expect(await (await server.post(path, body)).json()).toMatchObject(mark);
   if (path === "/api/embed") return;

@@ -24,10 +24,21 @@ it.each<[object, Partial<typeof FACTS> | object, "chat" | "generate", string | n
 it("options have the defaults of Ollama, and null is the same as none", () => {
   const { sampling, maxTokens, stop } = ollamaSettings({ model: "m", options: { temperature: null } });
   expect({ sampling, maxTokens, stop }).toMatchObject({
-    sampling: { temperature: 0.8, topK: 40, topP: 0.9, minP: 0, penaltyWindow: 64, seed: null },
+    sampling: { temperature: 0.8, topK: 40, topP: 0.9, minP: 0, penaltyWindow: null, seed: null },
     maxTokens: null,
     stop: [],
   });
+});
+
+it.each([
+  [{}, null],
+  [{ repeat_penalty: 1.1 }, 64],
+  [{ presence_penalty: 0.5 }, 64],
+  [{ frequency_penalty: 0.5 }, 64],
+  [{ presence_penalty: 0, frequency_penalty: 0 }, null],
+  [{ repeat_penalty: 1.1, repeat_last_n: 32 }, 32],
+])("penalties of %j are over the last %j tokens", (options, window) => {
+  expect(ollamaSettings({ model: "m", options }).sampling.penaltyWindow).toBe(window);
 });
 
 it.each([-1, -2, 0])("num_predict %i is without bound, and seed -1 is random", (num_predict) => {

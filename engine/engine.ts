@@ -118,11 +118,14 @@ export interface WorkListener {
   accepted(promptTokens: number, promptText: string | null, estimated?: boolean): void;
   failed(error: ApiError): void;
   /**
-   * The engine process died. True: no output was sent to the client and the listener has dropped what it collected, so the
-   * request may run once more from the start (accepted, started and output come again). False: failed() follows.
+   * True: no output was sent to the client and the listener has dropped what it collected, so the request may run once more from
+   * the start (accepted, started and output come again). False: after a death failed() follows, else the request goes on.
    */
-  mayRestart(): boolean;
+  mayRestart(interruption: Interruption): boolean;
 }
+
+/** The engine process died; or an online request needs the place of one of a lower tier. */
+export type Interruption = "died" | "preempted";
 
 /** Between accepted and the end: (started, output…) per sequence. */
 export interface RequestListener extends WorkListener {

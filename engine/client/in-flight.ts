@@ -162,7 +162,7 @@ export class InFlight {
 
   #mayRestart({ work }: RequestInFlight): boolean {
     try {
-      return work.listener.mayRestart();
+      return work.listener.mayRestart("died");
     } catch (error) {
       this.#break(work.request.id, error);
       return false;

@@ -9,6 +9,8 @@ import type { UpstreamAccess } from "./upstream-access.ts";
 
 /** Further attempts of one request, each only while its client has seen nothing. */
 const MOST_RETRIES = 2;
+/** After so many preemptions a request runs to its end: it must not starve. */
+const MOST_PREEMPTIONS = 2;
 /** Milliseconds that a request waits for the only replica where that asks for it: a longer wait is the client's. */
 const MOST_WAIT_MS = 2000;
 
@@ -23,6 +25,8 @@ export interface AttemptsParts {
   signal: AbortSignal;
   /** True once the client may have seen a part of the answer. */
   content: () => boolean;
+  /** Its place is needed: true once nothing is left of what was passed on of its answer. */
+  mayPreempt: () => boolean;
   /** Called with the failure of each attempt. */
   failed?: (failed: Classified) => void;
   /** One attempt, at the replica of the visit; throws AttemptFailure. */
@@ -35,18 +39,20 @@ export interface AttemptsParts {
  */
 export async function attempts(parts: AttemptsParts): Promise<ApiError | null> {
   const { access, tier, tokens, blocks, signal, content, attempt } = parts;
+  let preemptions = 0;
+  let preempted = false;
+  const mayPreempt = () => preemptions < MOST_PREEMPTIONS && parts.mayPreempt();
   const avoid = new Set<string>();
   access.retries.requested();
-  for (let retries = 0; ; retries++) {
+  for (let retries = 0; ; ) {
     let visit: Visit;
     try {
-      visit = await access.gate.enter({ tier, tokens, blocks, avoid }, signal);
+      visit = await access.gate.enter({ tier, tokens, blocks, avoid, preempted, mayPreempt }, signal);
     } catch (error) {
       if (signal.aborted) return null;
       if (error instanceof ApiError) return error;
       throw error;
     }
-    avoid.add(visit.replica.url);
     let failed: Classified;
     let lost = false;
     try {
@@ -60,6 +66,13 @@ export async function attempts(parts: AttemptsParts): Promise<ApiError | null> {
         access.ended("cancelled");
         return null;
       }
+      // It says nothing of the replica, and takes no retry.
+      preempted = visit.preemption.aborted;
+      if (preempted && (error instanceof AttemptFailure || error === visit.preemption.reason)) {
+        preemptions++;
+        access.ended("preempted");
+        continue;
+      }
       if (!(error instanceof AttemptFailure)) {
         visit.leave("other", false);
         throw error;
@@ -67,6 +80,7 @@ export async function attempts(parts: AttemptsParts): Promise<ApiError | null> {
       failed = classified(error, parts, visit);
       lost = isLost(error.failure);
     }
+    avoid.add(visit.replica.url);
     const { breaker, limit } = CONSEQUENCES[failed.class];
     visit.leave(limit ? "busy" : "other", breaker, failed.retryAfterMs);
     access.failed(visit.replica, failed, content());
@@ -79,7 +93,7 @@ export async function attempts(parts: AttemptsParts): Promise<ApiError | null> {
     if (!again || !(free || access.retries.take()))
       return failureError(failed, access.config.name, access.config.trusted);
     access.retried(failed.class);
-    await access.pause(retryDelayMs(retries + 1, access.random(), waitMs), signal);
+    await access.pause(retryDelayMs(++retries, access.random(), waitMs), signal);
   }
 }
 

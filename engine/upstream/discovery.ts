@@ -11,6 +11,8 @@ export interface ListedModel {
   kind: UpstreamKind;
   /** Tokens of the longest request; null where the list does not say. */
   context: number | null;
+  /** Requests that are computed at once; null where the upstream does not say. */
+  slots: number | null;
 }
 
 /** Bytes of a list of models, and models of one that are read. */
@@ -37,12 +39,12 @@ async function listModels(
     if (typeof id !== "string" || id === "" || id.length > MOST_ID_CHARACTERS) return [];
     // An alias is a further name of a model that the list has.
     if (Object(nightshift).alias_of != null) return [];
-    const context = tokensOf(max_model_len) ?? tokensOf(Object(nightshift).context) ?? tokensOf(Object(meta).n_ctx);
-    return [{ id, kind: kindOfOwner(owned_by), context }];
+    const context = countOf(max_model_len) ?? countOf(Object(nightshift).context) ?? countOf(Object(meta).n_ctx);
+    return [{ id, kind: kindOfOwner(owned_by), context, slots: null }];
   });
 }
 
-/** The same, with the contexts of a llama-server, whose list does not have them. */
+/** The same, with the slots of a llama-server, and with their context where its list does not have it. */
 export async function replicaModels(
   url: string,
   headers: Readonly<Record<string, string>>,
@@ -50,23 +52,24 @@ export async function replicaModels(
   signal: AbortSignal,
 ): Promise<ListedModel[]> {
   const models = await listModels(url, headers, fetching, signal);
-  const unknown = models.some(({ kind, context }) => kind === "llama-server" && context === null);
-  const slots = unknown ? await slotContext(url, headers, fetching, signal) : null;
-  return models.map((model) => ({ ...model, context: model.context ?? slots }));
+  if (!models.some(({ kind }) => kind === "llama-server")) return models;
+  const { context, slots } = await llamaSlots(url, headers, fetching, signal);
+  return models.map((model) => ({ ...model, context: model.context ?? context, slots }));
 }
 
-/** Tokens of one request at a llama-server, of whose slots its list says nothing; null where it does not answer. */
-async function slotContext(
+/** The slots of a llama-server, and the tokens of one request in them; null where it does not answer. */
+async function llamaSlots(
   url: string,
   headers: Readonly<Record<string, string>>,
   { dispatcher }: Fetching,
   signal: AbortSignal,
-): Promise<number | null> {
+): Promise<Pick<ListedModel, "context" | "slots">> {
   try {
     const props = await fetchJson(`${replicaRoot(url)}/props`, headers, dispatcher, signal);
-    return tokensOf(Object(Object(props).default_generation_settings).n_ctx);
+    const { default_generation_settings: settings, total_slots: slots }: Record<string, unknown> = Object(props);
+    return { context: countOf(Object(settings).n_ctx), slots: countOf(slots) };
   } catch {
-    return null;
+    return { context: null, slots: null };
   }
 }
 
@@ -97,6 +100,6 @@ async function fetchJson(
   }
 }
 
-function tokensOf(value: unknown): number | null {
+function countOf(value: unknown): number | null {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : null;
 }

@@ -5,7 +5,7 @@ import { CHARS_PER_TOKEN } from "../protocol/prompt.ts";
 import type { Tier } from "../protocol/request.ts";
 import { isBelievable, numberOf } from "./answer/answer-count.ts";
 import { AttemptFailure } from "./attempt.ts";
-import type { Replica } from "./replica/replica.ts";
+import type { Visit } from "./replica/replica.ts";
 import type { UpstreamAccess } from "./upstream-access.ts";
 import type { UpstreamWork, WorkRequest } from "./upstream-work.ts";
 
@@ -37,10 +37,10 @@ export class Embedding implements WorkRequest {
     this.#listener = listener;
   }
 
-  async attempt(work: UpstreamWork, replica: Replica): Promise<number> {
+  async attempt(work: UpstreamWork, visit: Visit): Promise<number> {
     const { path, body } = embeddingRequest(this.#model, this.#inputs);
     let answer: unknown = null;
-    for await (const list of work.events(replica, path, body)) {
+    for await (const list of work.events(visit, path, body)) {
       for (const event of list) if (!event.done) answer = event.data;
     }
     const vectors = vectorsOf(answer, this.#inputs.length);
@@ -54,6 +54,10 @@ export class Embedding implements WorkRequest {
     for (const [index, vector] of vectors.entries()) this.#listener.vector(index, vector);
     if (!work.over) work.end();
     return tokens;
+  }
+
+  mayPreempt(): boolean {
+    return true;
   }
 
   attemptFailed(): void {

@@ -8,7 +8,7 @@ import { AnswerReader } from "./answer/answer-reader.ts";
 import { AttemptFailure } from "./attempt.ts";
 import { upstreamRequest } from "./dialect/request-body.ts";
 import { prefixBlocks } from "./replica/prefix-blocks.ts";
-import { isOnline, type Replica } from "./replica/replica.ts";
+import { isOnline, type Visit } from "./replica/replica.ts";
 import type { UpstreamAccess } from "./upstream-access.ts";
 import type { UpstreamWork, WorkRequest } from "./upstream-work.ts";
 
@@ -34,6 +34,8 @@ export class Generation implements WorkRequest {
   #begun = false;
   /** Of prompt and answer, once they are counted. */
   #tokens = 0;
+  /** Output tokens that were passed on. */
+  #passed = 0;
 
   constructor(parts: GenerationParts) {
     this.#parts = parts;
@@ -50,7 +52,8 @@ export class Generation implements WorkRequest {
     return this.#begun;
   }
 
-  async attempt(work: UpstreamWork, replica: Replica): Promise<number> {
+  async attempt(work: UpstreamWork, visit: Visit): Promise<number> {
+    const { replica } = visit;
     const { access, upstreamModel, context, submission } = this.#parts;
     const { n, prompt, maxTokens } = submission;
     const { path, body } = upstreamRequest(submission, upstreamModel, access.dialect);
@@ -63,7 +66,7 @@ export class Generation implements WorkRequest {
       mostTokens: maxTokens ?? context,
       callId: () => access.callId(),
     });
-    for await (const list of work.events(replica, path, body)) {
+    for await (const list of work.events(visit, path, body)) {
       for (const event of list) {
         if (event.done) {
           this.#finish(work, reader);
@@ -78,6 +81,17 @@ export class Generation implements WorkRequest {
     // Some engines leave out the mark of the end.
     if (!work.over) this.#finish(work, reader);
     return this.#tokens;
+  }
+
+  mayPreempt(): boolean {
+    const { access, listener } = this.#parts;
+    if (!this.#begun) return true;
+    if (!listener.mayRestart("preempted")) return false;
+    this.#begun = false;
+    access.dropped(this.#passed);
+    this.#passed = 0;
+    listener.accepted(this.promptTokens, this.echo);
+    return true;
   }
 
   attemptFailed(failed: Classified): void {
@@ -106,6 +120,7 @@ export class Generation implements WorkRequest {
       this.#begun = true;
       for (let index = 0; index < submission.n; index++) listener.started(index, 0, 0);
     }
+    this.#passed += output.tokens;
     listener.output(output);
   }
 }

@@ -22,10 +22,15 @@ import { Placement } from "./replica/placement.ts";
 import { Replica } from "./replica/replica.ts";
 import { RetryBudget } from "./replica/retry-budget.ts";
 
+/** The end of a request at a replica: well, by its client, for an online request, or by a failure. */
+export type Outcome = "ok" | "cancelled" | "preempted" | AnswerClass;
+
 /** Sink of what upstreams do; the server's metrics implement it. */
 export interface UpstreamObserver {
-  /** A request at a replica has ended; `ok` or the class of its failure. */
-  ended(upstream: string, outcome: "ok" | "cancelled" | AnswerClass): void;
+  /** A request at a replica has ended. */
+  ended(upstream: string, outcome: Outcome): void;
+  /** Output tokens of a preempted request are dropped. */
+  dropped(upstream: string, tokens: number): void;
   retried(upstream: string, reason: AnswerClass): void;
   /** An answer's tokens were counted here, as the upstream's counts cannot be right. */
   estimated(upstream: string): void;
@@ -73,7 +78,7 @@ export class UpstreamAccess {
       ({ url, weight }) => new Replica(url, deps.clock, weight, deps.firstLimits?.(url)),
     );
     this.rate = new RateCap(config.rate, deps.clock);
-    this.gate = new Gate(config.name, this.replicas, new Placement(deps.random), this.rate);
+    this.gate = new Gate(config.name, this.replicas, new Placement(deps.random), this.rate, () => this.#preempts);
     this.retries = new RetryBudget(deps.clock);
     this.headers = config.apiKey === null ? {} : { authorization: `Bearer ${config.apiKey}` };
   }
@@ -89,6 +94,12 @@ export class UpstreamAccess {
 
   get dialect(): UpstreamDialect {
     return dialectOf(this.#kind);
+  }
+
+  /** An engine that is told the tiers, and preempts by them, needs no help. */
+  get #preempts(): boolean {
+    const { preemption } = this.dialect;
+    return preemption === "here" || (preemption === "its own by priority" && !this.#priority);
   }
 
   marks(tier: Tier): PriorityMarks {
@@ -130,8 +141,12 @@ export class UpstreamAccess {
     return { ...classified, error: { ...classified.error, message } };
   }
 
-  ended(outcome: "ok" | "cancelled"): void {
+  ended(outcome: Exclude<Outcome, AnswerClass>): void {
     this.#deps.observer.ended(this.config.name, outcome);
+  }
+
+  dropped(tokens: number): void {
+    this.#deps.observer.dropped(this.config.name, tokens);
   }
 
   retried(reason: AnswerClass): void {

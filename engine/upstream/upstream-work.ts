@@ -5,7 +5,7 @@ import type { Classified } from "./answer/answer-class.ts";
 import type { UpstreamEvent } from "./answer/event-reader.ts";
 import { attemptEvents } from "./attempt.ts";
 import { attempts } from "./attempts.ts";
-import type { Replica } from "./replica/replica.ts";
+import type { Visit } from "./replica/replica.ts";
 import type { UpstreamAccess } from "./upstream-access.ts";
 
 /** A request of one kind: a generation or an embedding. */
@@ -20,8 +20,10 @@ export interface WorkRequest {
   readonly echo: string | null;
   /** True once the client may have seen a part of the answer: no other attempt is made then. */
   readonly begun: boolean;
-  /** One attempt, at this replica: reads the answer to its end, and resolves with its tokens and those of the prompt. Throws AttemptFailure. */
-  attempt(work: UpstreamWork, replica: Replica): Promise<number>;
+  /** One attempt, at the replica of the visit: reads the answer to its end, and resolves with its tokens and those of the prompt. Throws AttemptFailure. */
+  attempt(work: UpstreamWork, visit: Visit): Promise<number>;
+  /** Its place is needed: true once nothing is left of what was passed on of its answer, and it may begin anew. */
+  mayPreempt(): boolean;
   attemptFailed(failed: Classified): void;
   /** The error with the name of the field at fault. */
   named(error: ApiError): ApiError;
@@ -65,10 +67,11 @@ export class UpstreamWork implements Ticket {
         blocks: request.blocks,
         signal: this.#abort.signal,
         content: () => request.begun,
-        attempt: async ({ replica, rate }) => {
-          const tokens = await request.attempt(this, replica);
-          rate?.settle(tokens);
+        attempt: async (visit) => {
+          const tokens = await request.attempt(this, visit);
+          visit.rate?.settle(tokens);
         },
+        mayPreempt: () => this.#mayPreempt(),
         failed: (failed) => request.attemptFailed(failed),
       });
       if (error !== null) this.#fail(request.named(error));
@@ -89,20 +92,36 @@ export class UpstreamWork implements Ticket {
     this.#parts.ended(this);
   }
 
-  /** The events of the answer to a request that is sent to this replica. */
-  events(replica: Replica, path: string, body: object): AsyncGenerator<readonly UpstreamEvent[]> {
+  /** The events of the answer to a request that is sent to the replica of the visit; none after its preemption. */
+  async *events({ replica, preemption }: Visit, path: string, body: object): AsyncGenerator<readonly UpstreamEvent[]> {
     const { access, request } = this.#parts;
     const { firstEvent, silence, batchSilence } = access.config.timeouts;
     const marks = access.marks(request.tier);
-    return attemptEvents({
+    const events = attemptEvents({
       dispatcher: access.dispatcher,
       url: `${replica.url}${path}`,
       headers: { ...access.headers, ...marks.headers },
       body: JSON.stringify({ ...body, ...marks.body }),
-      signal: this.#abort.signal,
+      signal: AbortSignal.any([this.#abort.signal, preemption]),
       answered: (header) => access.rate.answered(header),
       timeouts: { firstEvent, silence: request.tier === "batch" ? batchSilence : silence },
     });
+    for await (const list of events) {
+      preemption.throwIfAborted();
+      yield list;
+    }
+    preemption.throwIfAborted();
+  }
+
+  /** Called within the entrance of another request, which is not to blame for a listener that throws. */
+  #mayPreempt(): boolean {
+    if (this.#over) return false;
+    try {
+      return this.#parts.request.mayPreempt();
+    } catch (thrown) {
+      this.#broken(thrown);
+      return false;
+    }
   }
 
   #fail(error: ApiError): void {

@@ -95,6 +95,8 @@ export class Upstream {
       if (signal.aborted) return;
       if (models[0] !== undefined) this.access.found(models[0].kind);
       this.#listed.set(replica, models);
+      // Slots of several models are not known to be one another's.
+      replica.slots = models.length === 1 ? models[0]!.slots : null;
       replica.healthy = true;
       replica.lastError = null;
     } catch (error) {

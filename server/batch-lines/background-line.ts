@@ -4,7 +4,7 @@ import type { ResponseObject } from "../../openapi/responses/response.ts";
 import { type Clock, epochSeconds } from "../../platform/clock.ts";
 import { failpoint } from "../../platform/failpoint.ts";
 import type { NewSaid, ResponseRow } from "../../store/types/answer-rows.ts";
-import { LineSink } from "../generation/output/line-sink.ts";
+import { BodySink } from "../generation/output/body-sink.ts";
 import type { AnswerIdentity } from "../generation/output/stream-format.ts";
 import type { GenerationRequest } from "../generation/request.ts";
 import { JournalSink } from "./journal-sink.ts";
@@ -73,8 +73,8 @@ export class BackgroundLine {
   }
 
   /** The sink of the answer to a request of `kept`. The events of a streamed response are kept as it comes. */
-  sink(request: GenerationRequest, identity: AnswerIdentity, firstToken: () => void): LineSink {
-    if (this.#stream === null) return new LineSink(1, firstToken);
+  sink(request: GenerationRequest, identity: AnswerIdentity, firstToken: () => void): BodySink {
+    if (this.#stream === null) return new BodySink(1, firstToken);
     this.#journal = new RunJournal(request.chunks(identity, ""), this.#stream);
     return new JournalSink(this.#journal, firstToken);
   }

@@ -24,7 +24,7 @@ export async function embedLine(
   const submission = { tier: "batch" as const, owner, endpoint, inputs: request.inputs };
   const arrivedAt = clock.now();
   const { outcome, timedOut, withOthers } = await watchLine(
-    () => new EmbeddingRun({ submission, ready, meter, clock, arrivedAt, mayRestart: false }),
+    (runs) => new EmbeddingRun({ submission, ready, meter, clock, arrivedAt, runs, diesWithEngine: true }),
     { signal, timeoutMs: lineTimeoutMs, online: loads.of(model.id) },
   );
   meter.ended(outcome.status === "error" ? statusOf(outcome.error) : outcome.status);

@@ -5,7 +5,7 @@ import type { ReadyModel } from "../admission/ready-model.ts";
 import { requireTask } from "../admission/task-check.ts";
 import type { Dialect } from "../generation/generation-endpoint.ts";
 import { checkInfill } from "../generation/infill-prompt.ts";
-import { LineSink } from "../generation/output/line-sink.ts";
+import { BodySink } from "../generation/output/body-sink.ts";
 import type { GenerationRequest } from "../generation/request.ts";
 import { RequestRun, type RunUsage } from "../generation/request-run.ts";
 import { checkTokens } from "../generation/token-id-check.ts";
@@ -58,11 +58,12 @@ async function runLine(
   const meter = metrics.meter(model, endpoint, "batch");
   const choices = request.submissions.reduce((sum, { n }) => sum + n, 0);
   const firstToken = () => run.firstContent();
-  const sink = background?.sink(request, identity, firstToken) ?? new LineSink(choices, firstToken);
+  const sink = background?.sink(request, identity, firstToken) ?? new BodySink(choices, firstToken);
   const submissions = prompts.map((prompt) => ({ ...prompt, owner, endpoint, tier: "batch" as const }));
   let run: RequestRun;
-  const start = () => {
-    run = new RequestRun({ submissions, ready, sink, meter, clock, arrivedAt: clock.now() });
+  const start = (runs: (running: boolean) => void) => {
+    const arrivedAt = clock.now();
+    run = new RequestRun({ submissions, ready, sink, meter, clock, arrivedAt, runs, diesWithEngine: true });
     return run;
   };
   const watch = { signal, timeoutMs: lineTimeoutMs, online: loads.of(model) };

@@ -1,9 +1,10 @@
 import type { SequenceOutput } from "../../engine/protocol/output.ts";
-import { LineSink } from "../generation/output/line-sink.ts";
+import { BodySink } from "../generation/output/body-sink.ts";
 import type { RunJournal } from "./run-journal.ts";
 
 /** Collects the answer of a line, and keeps its outputs as they come. */
-export class JournalSink extends LineSink {
+export class JournalSink extends BodySink {
+  override opened = false;
   readonly #journal: RunJournal;
 
   constructor(journal: RunJournal, firstToken: () => void) {
@@ -16,6 +17,7 @@ export class JournalSink extends LineSink {
   }
 
   override output(choice: number, output: SequenceOutput): void {
+    this.opened = true;
     super.output(choice, output);
     this.#journal.output(output);
   }

@@ -7,8 +7,6 @@ import { pathErrors } from "../http/error-format.ts";
 /** A batch line in the engine. */
 interface LineWork<Outcome> {
   readonly outcome: Promise<Outcome>;
-  /** Resolves when the engine starts it. */
-  readonly running: Promise<void>;
   cancel(): void;
 }
 
@@ -24,23 +22,25 @@ const DEATHS = ["engine_died", "engine_failed"];
 
 /**
  * The outcome of a line, which is cancelled when the signal aborts, or `timeoutMs` after the engine has started it: its queue
- * wait does not count.
+ * wait does not count, nor does that of one that was preempted.
  *
+ * @param start is given the function to call when the engine starts it, and with false when it waits again
  * @param online the load of online requests
  */
 export async function watchLine<Outcome>(
-  start: () => LineWork<Outcome>,
+  start: (runs: (running: boolean) => void) => LineWork<Outcome>,
   { signal, timeoutMs, online }: { signal: AbortSignal; timeoutMs: number; online: ModelLoad },
 ): Promise<Watched<Outcome>> {
   const others = { before: online.waiting + online.running, arrived: online.arrived };
-  const work = start();
   let timedOut = false;
   let timer: NodeJS.Timeout | undefined;
-  void work.running.then(() => {
-    timer = setTimeout(() => {
-      timedOut = true;
-      work.cancel();
-    }, timeoutMs);
+  const timeOut = () => {
+    timedOut = true;
+    work.cancel();
+  };
+  const work = start((running) => {
+    clearTimeout(timer);
+    if (running) timer = setTimeout(timeOut, timeoutMs);
   });
   const abort = () => work.cancel();
   signal.addEventListener("abort", abort, { once: true });

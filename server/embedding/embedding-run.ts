@@ -1,4 +1,4 @@
-import type { EmbeddingListener, EmbeddingSubmission, Ticket } from "../../engine/engine.ts";
+import type { EmbeddingListener, EmbeddingSubmission, Interruption, Ticket } from "../../engine/engine.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { LoadEntry } from "../admission/model-load.ts";
@@ -24,8 +24,10 @@ export interface EmbeddingRunParts {
   clock: Clock;
   /** On the same clock. */
   arrivedAt: number;
-  /** True for a request that runs once more when the engine process dies. No part of its answer was sent by then. */
-  mayRestart: boolean;
+  /** True for a batch line: after the death of an engine process the line dispatcher decides which lines run again. */
+  diesWithEngine?: boolean;
+  /** Called when its first input starts, and with false when it starts over and waits again. */
+  runs?: (running: boolean) => void;
   /** Called with the tokens of all inputs. */
   counted?: (promptTokens: number) => void;
 }
@@ -75,10 +77,11 @@ export class EmbeddingRun implements EmbeddingListener {
   started(): void {
     if (this.#phase !== "waiting") return;
     this.#phase = "running";
-    const { ready, meter, clock, arrivedAt } = this.#parts;
+    const { ready, meter, clock, arrivedAt, runs } = this.#parts;
     ready.load.start(this.#entry);
     meter.queueTime(clock.now() - arrivedAt);
     this.#run();
+    runs?.(true);
   }
 
   vector(index: number, vector: Float32Array): void {
@@ -96,10 +99,13 @@ export class EmbeddingRun implements EmbeddingListener {
     this.#end({ status: "error", error });
   }
 
-  mayRestart(): boolean {
-    if (this.#phase === "ended" || !this.#parts.mayRestart) return false;
-    if (this.#phase === "running") this.#parts.ready.load.restart(this.#entry);
+  /** No part of its answer was sent before its end. */
+  mayRestart(interruption: Interruption): boolean {
+    const { diesWithEngine, ready, runs } = this.#parts;
+    if (this.#phase === "ended" || (diesWithEngine && interruption === "died")) return false;
+    if (this.#phase === "running") ready.load.restart(this.#entry);
     this.#phase = "waiting";
+    runs?.(false);
     this.#missing = this.#vectors.length;
     return true;
   }

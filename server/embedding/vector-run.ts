@@ -52,7 +52,6 @@ export class VectorRun implements InferenceRun {
       meter: count.meter,
       clock,
       arrivedAt,
-      mayRestart: true,
       counted: (promptTokens) => charge.counted(promptTokens),
     });
     exchange.res.once("close", () => run.cancel());

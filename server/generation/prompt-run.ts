@@ -1,4 +1,4 @@
-import type { RequestListener, Submission, Ticket } from "../../engine/engine.ts";
+import type { Interruption, RequestListener, Submission, Ticket } from "../../engine/engine.ts";
 import type { SequenceOutput } from "../../engine/protocol/output.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -15,8 +15,8 @@ export interface PromptRunOwner {
   /** Every sequence has its finish. */
   finished(prompt: PromptRun): void;
   failed(error: ApiError): void;
-  /** True while the client has received nothing of the whole request. */
-  unseen(): boolean;
+  /** True while the whole request may run again: the client has received nothing of it. */
+  mayRestart(interruption: Interruption): boolean;
   /** The prompt starts over; its outputs so far are void. */
   restarted(prompt: PromptRun): void;
 }
@@ -37,7 +37,7 @@ export interface PromptRunParts {
 
 /**
  * One prompt in the engine: n sequences, their counts and times, and its entry in the model's load.
- * waiting → running → ended; the death of an engine process leads back to waiting while the client has received nothing.
+ * waiting → running → ended; the death of an engine process, or a preemption, leads back to waiting while the client has received nothing.
  */
 export class PromptRun implements RequestListener {
   /** Index in the request of this prompt's first choice. */
@@ -121,8 +121,8 @@ export class PromptRun implements RequestListener {
     this.#owner.failed(error);
   }
 
-  mayRestart(): boolean {
-    if (this.#phase === "ended" || !this.#owner.unseen()) return false;
+  mayRestart(interruption: Interruption): boolean {
+    if (this.#phase === "ended" || !this.#owner.mayRestart(interruption)) return false;
     if (this.#phase === "running") {
       this.#ready.load.restart(this.#entry);
       this.#phase = "waiting";

@@ -1,4 +1,4 @@
-import type { Submission } from "../../engine/engine.ts";
+import type { Interruption, Submission } from "../../engine/engine.ts";
 import type { SequenceOutput } from "../../engine/protocol/output.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
 import type { Usage } from "../../openapi/generation/usage.ts";
@@ -42,6 +42,10 @@ export interface RequestRunParts {
   before?: RunUsage | null;
   /** True where the request needs another generation after this one. */
   unfinished?: boolean;
+  /** True for a batch line: after the death of an engine process the line dispatcher decides which lines run again. */
+  diesWithEngine?: boolean;
+  /** Called when its first sequence starts, and with false when a prompt starts over and waits again. */
+  runs?: (running: boolean) => void;
   /** Called once, with the tokens of all prompts. */
   counted?: (promptTokens: number) => void;
 }
@@ -67,6 +71,7 @@ export class RequestRun implements PromptRunOwner {
   /** On the clock; null before the first step, and before the first token. */
   #startedAt: number | null = null;
   #firstTokenAt: number | null = null;
+  #runs = false;
   #settle: ((outcome: RunOutcome) => void) | null = null;
   #run: () => void = () => {};
 
@@ -111,6 +116,7 @@ export class RequestRun implements PromptRunOwner {
     const { meter, clock, arrivedAt, sink } = this.#parts;
     const { prompt_tokens: promptTokens, prompt_tokens_details: details } = this.#usage();
     sink.started({ promptTokens, cachedTokens: details.cached_tokens });
+    this.#setRunning(true);
     if (this.#startedAt !== null) return;
     this.#startedAt = Math.max(arrivedAt, clock.now() - agoMs);
     this.#run();
@@ -131,13 +137,15 @@ export class RequestRun implements PromptRunOwner {
     this.#end({ status: "error", error });
   }
 
-  unseen(): boolean {
-    return !this.#parts.sink.opened;
+  mayRestart(interruption: Interruption): boolean {
+    const { sink, diesWithEngine } = this.#parts;
+    return !sink.opened && !(diesWithEngine && interruption === "died");
   }
 
   restarted(prompt: PromptRun): void {
     this.#held = this.#held.filter((held) => held.prompt !== prompt);
     this.#parts.sink.forget(prompt.firstChoice, prompt.n);
+    this.#setRunning(false);
     if (this.#open) this.#echo(prompt);
   }
 
@@ -147,6 +155,12 @@ export class RequestRun implements PromptRunOwner {
     const { meter, clock, arrivedAt } = this.#parts;
     this.#firstTokenAt = clock.now();
     meter.firstToken(this.#firstTokenAt - arrivedAt);
+  }
+
+  #setRunning(running: boolean): void {
+    if (this.#runs === running) return;
+    this.#runs = running;
+    this.#parts.runs?.(running);
   }
 
   #echo({ promptText, firstChoice, n }: PromptRun): void {

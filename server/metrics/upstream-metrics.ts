@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import { type AnswerClass, CONSEQUENCES } from "../../engine/upstream/answer/answer-class.ts";
 import type { Replica } from "../../engine/upstream/replica/replica.ts";
 import type { Upstream } from "../../engine/upstream/upstream.ts";
-import type { UpstreamAccess, UpstreamObserver } from "../../engine/upstream/upstream-access.ts";
+import type { Outcome, UpstreamAccess, UpstreamObserver } from "../../engine/upstream/upstream-access.ts";
 import type { LedgerSink } from "../../ledger/usage-ledger.ts";
 import type { LedgerRow } from "../../store/tables/ledger.ts";
 
@@ -14,6 +14,7 @@ export class UpstreamMetrics implements UpstreamObserver, LedgerSink {
   readonly #requests: Counter<"upstream" | "status">;
   readonly #retries: Counter<"upstream" | "reason">;
   readonly #estimated: Counter<"upstream">;
+  readonly #dropped: Counter<"upstream">;
   readonly #charged: Counter<"upstream">;
   /** Names of upstreams by those of their models. */
   #upstreamOf: (model: string) => string | undefined = () => undefined;
@@ -24,7 +25,7 @@ export class UpstreamMetrics implements UpstreamObserver, LedgerSink {
     this.#registry = registry;
     this.#requests = new Counter({
       name: `${PREFIX}_requests_total`,
-      help: "Attempts at replicas that have ended, by outcome: ok, cancelled, busy, gone, fault, ours (this server is refused), client",
+      help: "Attempts at replicas that have ended, by outcome: ok, cancelled, preempted (for an online request), busy, gone, fault, ours (this server is refused), client",
       labelNames: ["upstream", "status"],
       registers,
     });
@@ -40,6 +41,12 @@ export class UpstreamMetrics implements UpstreamObserver, LedgerSink {
       labelNames: ["upstream"],
       registers,
     });
+    this.#dropped = new Counter({
+      name: `${PREFIX}_preempted_tokens_total`,
+      help: "Output tokens that preempted requests had, which are generated again",
+      labelNames: ["upstream"],
+      registers,
+    });
     this.#charged = new Counter({
       name: `${PREFIX}_charged_tokens_total`,
       help: "Output tokens of its models that the ledger has",
@@ -48,12 +55,16 @@ export class UpstreamMetrics implements UpstreamObserver, LedgerSink {
     });
   }
 
-  ended(upstream: string, status: "ok" | "cancelled" | AnswerClass): void {
+  ended(upstream: string, status: Outcome): void {
     this.#requests.inc({ upstream, status });
   }
 
   retried(upstream: string, reason: AnswerClass): void {
     this.#retries.inc({ upstream, reason });
+  }
+
+  dropped(upstream: string, tokens: number): void {
+    this.#dropped.inc({ upstream }, tokens);
   }
 
   estimated(upstream: string): void {
@@ -109,7 +120,7 @@ export class UpstreamMetrics implements UpstreamObserver, LedgerSink {
     gauge(
       "limit",
       "Requests of flex and batch that may be in flight",
-      sum(({ limit }) => limit.limit),
+      sum(({ places }) => places),
     );
     gauge("queued", "Requests of flex and batch that wait for a place under the limit", ({ gate }) => gate.waiting);
     gauge(
@@ -152,9 +163,10 @@ export class UpstreamMetrics implements UpstreamObserver, LedgerSink {
   }
   /** Counters begin with 0, so that a first increase is seen. */
   #begin(upstream: string): void {
-    for (const status of ["ok", "cancelled", ...CLASSES]) this.#requests.inc({ upstream, status }, 0);
+    for (const status of ["ok", "cancelled", "preempted", ...CLASSES]) this.#requests.inc({ upstream, status }, 0);
     for (const reason of CLASSES) this.#retries.inc({ upstream, reason }, 0);
     this.#estimated.inc({ upstream }, 0);
+    this.#dropped.inc({ upstream }, 0);
     this.#charged.inc({ upstream }, 0);
   }
 }

@@ -47,7 +47,7 @@ function replicaObject(replica: Replica, now: number): UpstreamReport["replicas"
     weight,
     healthy,
     in_flight: { online, lower_tiers: requests - online },
-    limit: limit.limit,
+    limit: replica.places,
     paused_ms: Math.ceil(limit.pausedMs),
     load:
       loadAt === null

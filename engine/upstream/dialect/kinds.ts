@@ -13,6 +13,11 @@ export interface UpstreamDialect {
   samplers: "llama.cpp" | "vllm" | "none";
   /** Its own path to count tokens; null where it has none. */
   tokenize: "llama-server" | "vllm" | "nightshift" | null;
+  /**
+   * Requests of flex and batch are preempted for online ones: here, unless the engine itself does so where it is told their
+   * priorities. Never where a provider bills what was generated, or where a router has queues and replicas of its own.
+   */
+  preemption: "here" | "its own by priority" | "never";
 }
 
 /** Takes what OpenAI's API has, and nothing else. */
@@ -22,6 +27,7 @@ const PLAIN: UpstreamDialect = {
   allowedTools: false,
   samplers: "none",
   tokenize: null,
+  preemption: "here",
 };
 
 /** vLLM and what serves with its front end. */
@@ -31,21 +37,27 @@ const VLLM: UpstreamDialect = {
   allowedTools: false,
   samplers: "vllm",
   tokenize: "vllm",
+  preemption: "here",
 };
 
 const DIALECTS: Readonly<Record<UpstreamKind, UpstreamDialect>> = {
   vllm: VLLM,
-  sglang: { ...VLLM, tokenize: null },
-  "llm-d": { ...VLLM, tokenize: null },
-  ray: { ...VLLM, tokenize: null },
-  kserve: { ...VLLM, tokenize: null },
-  dynamo: { ...PLAIN, refuses: PLAIN.refuses.filter((feature) => feature !== "top_k and min_p") },
+  sglang: { ...VLLM, tokenize: null, preemption: "its own by priority" },
+  "llm-d": { ...VLLM, tokenize: null, preemption: "never" },
+  ray: { ...VLLM, tokenize: null, preemption: "never" },
+  kserve: { ...VLLM, tokenize: null, preemption: "never" },
+  dynamo: {
+    ...PLAIN,
+    refuses: PLAIN.refuses.filter((feature) => feature !== "top_k and min_p"),
+    preemption: "never",
+  },
   "llama-server": {
     refuses: ["log probabilities of the prompt", "min_tokens and stop_token_ids"],
     developer: false,
     allowedTools: false,
     samplers: "llama.cpp",
     tokenize: "llama-server",
+    preemption: "here",
   },
   nightshift: {
     refuses: ["log probabilities of the prompt", "a prefilled answer"],
@@ -53,11 +65,12 @@ const DIALECTS: Readonly<Record<UpstreamKind, UpstreamDialect>> = {
     allowedTools: true,
     samplers: "llama.cpp",
     tokenize: "nightshift",
+    preemption: "its own by priority",
   },
   tgi: PLAIN,
   trtllm: PLAIN,
   triton: PLAIN,
-  openai: { ...PLAIN, developer: true },
+  openai: { ...PLAIN, developer: true, preemption: "never" },
 };
 
 export function dialectOf(kind: UpstreamKind): UpstreamDialect {

@@ -109,6 +109,11 @@ export class ConcurrencyLimit {
     return this.#onlineAt === null ? { alone: held, beside: other } : { alone: other, beside: held };
   }
 
+  /** True while the limit beside online requests holds: the next one is expected. */
+  get beside(): boolean {
+    return this.#onlineAt !== null && this.#clock.now() - this.#onlineAt < BESIDE_MS;
+  }
+
   get inFlight(): number {
     return this.#inFlight;
   }

@@ -15,6 +15,10 @@ export interface Entrance {
   blocks: readonly number[];
   /** URLs of replicas that have failed at it; they are tried last. */
   avoid: ReadonlySet<string>;
+  /** True for a request that was preempted: it has its turn before those that wait. */
+  preempted: boolean;
+  /** As of its visit. */
+  mayPreempt: () => boolean;
 }
 
 interface Waiter {
@@ -24,20 +28,29 @@ interface Waiter {
 
 /**
  * Lets requests into the replicas of one upstream. Online requests enter at once, or are refused where no replica is there.
- * Those of flex and batch wait for a place under a replica's limit, flex before batch, in their order. The rate of the upstream holds
- * for all of them.
+ * Those of flex and batch wait for a place under a replica's limit, flex before batch, in their order. Where they may be preempted,
+ * an online request has them give up the places for which it would wait. The rate of the upstream holds for all of them.
  */
 export class Gate {
   readonly #upstream: string;
   readonly #replicas: readonly Replica[];
   readonly #placement: Placement;
   readonly #rate: RateCap;
+  readonly #preempts: () => boolean;
   readonly #waiting: Record<"flex" | "batch", Set<Waiter>> = { flex: new Set(), batch: new Set() };
 
   /** Runs until a replica's pause ends, while requests wait for it. */
   #pause: NodeJS.Timeout | null = null;
 
-  constructor(upstream: string, replicas: readonly Replica[], placement: Placement, rate: RateCap) {
+  /** @param preempts true where requests of flex and batch may be preempted */
+  constructor(
+    upstream: string,
+    replicas: readonly Replica[],
+    placement: Placement,
+    rate: RateCap,
+    preempts = () => false,
+  ) {
+    this.#preempts = preempts;
     this.#upstream = upstream;
     this.#replicas = replicas;
     this.#placement = placement;
@@ -51,7 +64,7 @@ export class Gate {
 
   /** Requests of flex and batch that may be in flight at once. */
   get places(): number {
-    return this.#candidates().reduce((sum, { limit }) => sum + limit.limit, 0);
+    return this.#candidates().reduce((sum, { places }) => sum + places, 0);
   }
 
   /** True where a replica that is not to be avoided may take requests. */
@@ -62,10 +75,10 @@ export class Gate {
   /** Rejects with the ApiError of a request that no replica will take, or with the signal's reason. */
   async enter(entrance: Entrance, signal: AbortSignal): Promise<Visit> {
     signal.throwIfAborted();
-    const { tier } = entrance;
+    const { tier, preempted } = entrance;
     if (isOnline(tier) && this.#rate.capped) return this.#enterAtRate(entrance, signal);
     const queue = tier === "flex" || tier === "batch" ? this.#waiting[tier] : null;
-    const visit = queue === null || queue.size === 0 ? this.#tryEnter(entrance) : null;
+    const visit = queue === null || queue.size === 0 || preempted ? this.#tryEnter(entrance) : null;
     if (visit !== null) return visit;
     if (queue === null || this.#candidates().length === 0) throw this.#unavailable();
     return new Promise((resolve, reject) => {
@@ -80,7 +93,9 @@ export class Gate {
           resolve(entered);
         },
       };
-      queue.add(waiter);
+      const behind = preempted ? [...queue] : [];
+      if (preempted) queue.clear();
+      for (const one of [waiter, ...behind]) queue.add(one);
       this.#awaitPause();
       signal.addEventListener("abort", leave, { once: true });
     });
@@ -148,7 +163,10 @@ export class Gate {
     }));
     if (!seen.some(({ healthy }) => healthy)) return null;
     const visit = this.#placement.choose(seen, blocks)?.replica.replica.enter(tier, tokens, last) ?? null;
-    if (visit !== null && !isOnline(tier)) visit.rate = this.#rate.takeLower(tokens);
+    if (visit === null) return null;
+    visit.mayPreempt = entrance.mayPreempt;
+    if (!isOnline(tier)) visit.rate = this.#rate.takeLower(tokens);
+    else if (this.#preempts()) visit.replica.makeRoom();
     return visit;
   }
 

@@ -36,6 +36,10 @@ export class Replica {
   requests = 0;
   tokens = 0;
   online = 0;
+  /** Requests that it computes at once; null where it does not say. */
+  slots: number | null = null;
+  /** Those of flex and batch in flight, the oldest first. */
+  readonly lower = new Set<Visit>();
   /** Called when a request has left it. */
   onLeave: () => void = () => {};
   /** Times to the first token of recent online requests; and of those that began without flex or batch beside them. */
@@ -88,19 +92,46 @@ export class Replica {
     return (this.load.waiting ?? 0) > 0 ? (this.ttft.quantile(0.5) ?? 0) : 0;
   }
 
+  /** Requests of flex and batch that may be in flight at once. */
+  get places(): number {
+    return Math.min(this.limit.limit, this.#sharedSlots);
+  }
+
+  /** Slots for all but an online request that may come: while one is expected, it finds a slot free. */
+  get #sharedSlots(): number {
+    if (this.slots === null) return Number.POSITIVE_INFINITY;
+    return Math.max(1, this.limit.beside ? this.slots - 1 : this.slots);
+  }
+
   /** True when `enter` would let a request in. */
   admits(tier: Tier, last: boolean): boolean {
-    return this.breaker.admits(last) && (isOnline(tier) || this.limit.free);
+    return this.breaker.admits(last) && (isOnline(tier) || (this.limit.free && this.requests < this.#sharedSlots));
+  }
+
+  /**
+   * Preempts flex and batch for an online request that has entered and would wait here: batch before flex, the youngest first.
+   * By its slots it is known how many stand in the way; where it reports a queue alone, all beyond the limit do.
+   */
+  makeRoom(): void {
+    const queued = !this.limit.stale && (this.load.waiting ?? 0) > 0;
+    const beyond = queued ? this.limit.inFlight - this.limit.limit : 0;
+    let excess = Math.max(beyond, this.slots === null ? 0 : this.requests - this.slots);
+    if (excess <= 0) return;
+    const youngest = [...this.lower].reverse();
+    for (const tier of ["batch", "flex"]) {
+      for (const visit of youngest) {
+        if (excess > 0 && visit.tier === tier && visit.preempt()) excess--;
+      }
+    }
   }
 
   /** Lets a request in; null where the breaker, or for flex and batch the limit, has no room now. */
   enter(tier: Tier, tokens: number, last: boolean): Visit | null {
     if (!this.admits(tier, last)) return null;
-    const online = isOnline(tier);
-    if (online) this.limit.online();
-    const place = online ? null : this.limit.enter();
+    if (isOnline(tier)) this.limit.online();
+    const place = isOnline(tier) ? null : this.limit.enter();
     const passage = this.breaker.enter(last);
-    return passage === null ? null : new Visit(this, { passage, place, online, tokens });
+    return passage === null ? null : new Visit(this, { passage, place, tier, tokens });
   }
 }
 
@@ -113,7 +144,7 @@ interface VisitParts {
   passage: Passage;
   /** Null for an online request. */
   place: Place | null;
-  online: boolean;
+  tier: Tier;
   tokens: number;
 }
 
@@ -122,7 +153,10 @@ export class Visit {
   readonly replica: Replica;
   /** What it has used of the upstream's rate; null where an online request has no cap. */
   rate: RateUse | null = null;
+  /** Asked before it is preempted: true once nothing is left of what its answer began with, and it may be sent again. */
+  mayPreempt: () => boolean = () => false;
   readonly #parts: VisitParts;
+  readonly #preemption = new AbortController();
   #left = false;
 
   constructor(replica: Replica, parts: VisitParts) {
@@ -130,7 +164,25 @@ export class Visit {
     this.#parts = parts;
     replica.requests++;
     replica.tokens += parts.tokens;
-    if (parts.online) replica.online++;
+    if (isOnline(parts.tier)) replica.online++;
+    else replica.lower.add(this);
+  }
+
+  get tier(): Tier {
+    return this.#parts.tier;
+  }
+
+  /** Aborts when the request is preempted: its connection is destroyed then, and nothing more of its answer counts. */
+  get preemption(): AbortSignal {
+    return this.#preemption.signal;
+  }
+
+  /** Its place is needed. False where it keeps it. */
+  preempt(): boolean {
+    if (this.#left || !this.mayPreempt()) return false;
+    this.#preemption.abort();
+    this.leave("other", false);
+    return true;
   }
 
   /** @param ending for the limit; `failed` counts for the breaker */
@@ -138,10 +190,11 @@ export class Visit {
     if (this.#left) return;
     this.#left = true;
     const { replica } = this;
-    const { passage, place, online, tokens } = this.#parts;
+    const { passage, place, tier, tokens } = this.#parts;
     replica.requests--;
     replica.tokens -= tokens;
-    if (online) replica.online--;
+    if (isOnline(tier)) replica.online--;
+    else replica.lower.delete(this);
     passage.end(failed ? "failure" : ending === "clean" ? "success" : "neutral");
     place?.end(ending, retryAfterMs);
     replica.onLeave();

@@ -81,7 +81,7 @@ test("an engine death before the response restarts the request, and its tokens c
     reading.listener.accepted(7, null);
     reading.listener.started();
     reading.listener.vector(0, Float32Array.of(9, 9, 9, 9));
-    expect(reading.listener.mayRestart()).toBe(true);
+    expect(reading.listener.mayRestart("died")).toBe(true);
     answer(reading);
   };
   expect(await (await post()).json()).toMatchObject({

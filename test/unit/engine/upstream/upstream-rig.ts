@@ -38,7 +38,7 @@ export async function upstreamOf(
   config: Partial<UpstreamConfig> = {},
   parts: Partial<UpstreamParts> = {},
 ) {
-  const told = { outcomes: [] as string[], retried: [] as string[], estimated: 0, log: [] as object[] };
+  const told = { outcomes: [] as string[], retried: [] as string[], estimated: 0, dropped: 0, log: [] as object[] };
   const clock = { ms: 1000, now: () => clock.ms, epochMs: () => clock.ms };
   const engines = new Map<string, UpstreamEngine>();
   const note = (fields: object) => void told.log.push(fields);
@@ -53,6 +53,9 @@ export async function upstreamOf(
         ended: (_, outcome) => told.outcomes.push(outcome),
         retried: (_, reason) => told.retried.push(reason),
         estimated: () => told.estimated++,
+        dropped: (_, tokens) => {
+          told.dropped += tokens;
+        },
       },
       taken: (name) => engines.has(name),
       served: (engine) => engines.set(engine.model, engine),
@@ -77,8 +80,8 @@ export function chat(text: string, more: Partial<Submission> = {}): Submission {
   return { ...PLAIN_SUBMISSION, endpoint: CHAT, prompt, ...more };
 }
 
-/** A submission with all that its listener gets; `ended` resolves with its error, or null. */
-export function run(engine: UpstreamEngine, submission: Submission) {
+/** A submission with all that its listener gets; `ended` resolves with its error, or null. @param restarts false where its client has seen the beginning */
+export function run(engine: UpstreamEngine, submission: Submission, restarts = true) {
   const texts = Array.from({ length: submission.n }, () => "");
   const left = new Set(texts.keys());
   const seen = { events: [] as string[], texts, finishes: [] as unknown[] };
@@ -102,7 +105,11 @@ export function run(engine: UpstreamEngine, submission: Submission) {
       if (left.size === 0) settle(null);
     },
     failed: (error) => settle(error),
-    mayRestart: () => true,
+    mayRestart: (interruption) => {
+      seen.events.push(`mayRestart ${interruption}`);
+      if (restarts) texts.fill("");
+      return restarts;
+    },
   };
   return { ...seen, ended, begun, ticket: engine.submit(submission, listener) };
 }

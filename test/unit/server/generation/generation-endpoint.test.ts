@@ -130,7 +130,7 @@ describe("a whole chat completion", () => {
     const response = server.post("/v1/chat/completions", CHAT);
     const request = await submitted;
     request.begin().say("lost");
-    expect(request.listener.mayRestart()).toBe(true);
+    expect(request.listener.mayRestart("died")).toBe(true);
     request.begin().say("kept").finish();
     const body = chatResponse.parse(await (await response).json());
     expect(body.choices[0]?.message.content).toBe("kept");
@@ -190,7 +190,7 @@ describe("a stream", () => {
   it("that fails later ends with an error event and without [DONE]", async () => {
     server.engine.script = (request) => {
       request.begin().say("a");
-      expect(request.listener.mayRestart()).toBe(false);
+      expect(request.listener.mayRestart("died")).toBe(false);
       request.fail(crash);
     };
     const response = await server.post("/v1/chat/completions", { ...CHAT, stream: true });

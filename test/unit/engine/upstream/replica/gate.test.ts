@@ -15,7 +15,7 @@ function setUp(urls: readonly string[] = ["a"]) {
   const entered: string[] = [];
   const visits: Visit[] = [];
   const enter = (tier: Tier, name: string = tier, signal = new AbortController().signal, avoid = new Set<string>()) =>
-    gate.enter({ tier, tokens: 10, blocks: [], avoid }, signal).then(
+    gate.enter({ tier, tokens: 10, blocks: [], avoid, preempted: false, mayPreempt: () => false }, signal).then(
       (visit) => {
         entered.push(name);
         visits.push(visit);

@@ -67,7 +67,14 @@ export class SimulatedReplicas {
     const blocks = prefixBlocks("m", `${String(shared).padEnd(SHARED_BLOCKS * BLOCK_CHARS, "s")}${own}`);
     const answer = 50 + Math.floor(this.#random.next() * 100);
     const tokens = blocks.length * TOKENS_PER_BLOCK + answer;
-    const entrance = { tier: "default" as const, tokens, blocks, avoid: new Set<string>() };
+    const entrance = {
+      tier: "default" as const,
+      tokens,
+      blocks,
+      avoid: new Set<string>(),
+      preempted: false,
+      mayPreempt: () => false,
+    };
     const visit = await this.#gate.enter(entrance, new AbortController().signal);
     const { replica } = visit;
     const home = this.#homes.get(shared);

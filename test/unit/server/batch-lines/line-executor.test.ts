@@ -1,11 +1,13 @@
 import { Registry } from "prom-client";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { ApiError } from "../../../../openapi/api-error.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../../openapi/request-limits.ts";
 import { ModelLoads } from "../../../../server/admission/model-load.ts";
 import type { BackgroundStore } from "../../../../server/batch-lines/background-line.ts";
+import { JournalSink } from "../../../../server/batch-lines/journal-sink.ts";
 import type { ExecuteDeps } from "../../../../server/batch-lines/line-deps.ts";
 import { lineExecutor } from "../../../../server/batch-lines/line-executor.ts";
+import type { RunJournal } from "../../../../server/batch-lines/run-journal.ts";
 import { Seal } from "../../../../server/dialects/responses/sealed-text.ts";
 import { Metrics } from "../../../../server/metrics/metrics.ts";
 import { ModelSet } from "../../../../server/models/model-set.ts";
@@ -101,4 +103,32 @@ test("a line whose answer has no place is refused before it is generated", async
     usage: null,
   });
   expect(engine.requests).toEqual([]);
+});
+
+test("a line that is preempted drops what it has, and its wait for the next turn is no part of its time", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const engine = new FakeEngine("demo");
+  const execute = executor({ models: new ModelSet([{ id: "demo", engine, created: 0 }]), lineTimeoutMs: 1000 });
+  const submitted = engine.next();
+  const executed = execute("/v1/chat/completions", chatLine("a", "hi").body, contextOf("demo"));
+  const request = await submitted;
+  request.begin().say("lost");
+  await vi.advanceTimersByTimeAsync(999);
+  expect(request.listener.mayRestart("died")).toBe(false);
+  expect(request.listener.mayRestart("preempted")).toBe(true);
+  await vi.advanceTimersByTimeAsync(5000);
+  request.begin().say("kept").finish();
+  const result = await executed;
+  expect(result.how === "answered" && JSON.parse(result.body).choices[0].message.content).toBe("kept");
+});
+
+test("a line whose outputs are sent as they come is not preempted after the first", () => {
+  const said: unknown[] = [];
+  const journal = { started: () => {}, output: (output: unknown) => void said.push(output) };
+  const sink = new JournalSink(journal as unknown as RunJournal, () => {});
+  sink.started();
+  expect(sink.opened).toBe(false);
+  sink.output(0, { id: 0, index: 0, text: "a", reasoning: "", tokens: 1, finish: null });
+  expect([sink.opened, said.length]).toEqual([true, 1]);
 });

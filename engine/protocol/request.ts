@@ -22,6 +22,8 @@ export interface GrammarRule {
    * client. Absent where a local engine process enforces the grammar.
    */
   schema?: JsonSchema | null;
+  /** The client's word on it, for an engine that enforces only strict ones; absent where it said nothing. */
+  strict?: boolean;
 }
 
 /** The log probabilities of a request. */

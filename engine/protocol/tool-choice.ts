@@ -13,4 +13,6 @@ export interface ToolChoice {
   parallel: boolean;
   /** The JSON schema of an answer without a call; null for any text. */
   answer: JsonSchema | null;
+  /** The client's word on that schema, for an engine that enforces only strict ones; absent where it said nothing. */
+  strict?: boolean;
 }

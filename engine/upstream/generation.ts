@@ -20,6 +20,8 @@ export interface GenerationParts {
   context: number;
   submission: Submission;
   listener: RequestListener;
+  /** True once the model was seen to take the bound on its answer only as `max_completion_tokens`. */
+  completionTokens: () => boolean;
   attemptFailed: (failed: Classified) => void;
 }
 
@@ -44,7 +46,8 @@ export class Generation implements WorkRequest {
     this.tier = tier;
     this.promptTokens = prompt.kind === "tokens" ? prompt.tokens.length : Math.ceil(text.length / CHARS_PER_TOKEN);
     this.answerTokens = n * (maxTokens ?? 0);
-    this.blocks = prefixBlocks(parts.upstreamModel, text);
+    const salt = parts.access.salt(parts.submission.owner);
+    this.blocks = prefixBlocks(salt === null ? parts.upstreamModel : `${parts.upstreamModel}\n${salt}`, text);
     this.echo = echo && prompt.kind === "text" ? prompt.text : null;
   }
 
@@ -54,9 +57,12 @@ export class Generation implements WorkRequest {
 
   async attempt(work: UpstreamWork, visit: Visit): Promise<number> {
     const { replica } = visit;
-    const { access, upstreamModel, context, submission } = this.#parts;
+    const { access, upstreamModel, context, submission, completionTokens } = this.#parts;
     const { n, prompt, maxTokens } = submission;
-    const { path, body } = upstreamRequest(submission, upstreamModel, access.dialect);
+    const { path, body } = upstreamRequest(submission, upstreamModel, access.dialect, {
+      completionTokens: completionTokens(),
+      salt: access.salt(submission.owner),
+    });
     const sentAt = access.clock.now();
     const { alone } = replica;
     const reader = new AnswerReader({

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, type Dispatcher } from "undici";
 import type { Clock } from "../../platform/clock.ts";
@@ -106,6 +107,13 @@ export class UpstreamAccess {
     return priorityMarks(this.#priority ? this.config.priority : "none", tier);
   }
 
+  /** The salt of an owner's prefixes: opaque to the upstream; null where it takes none, or owners share prefixes. */
+  salt(owner: string): string | null {
+    if (this.config.cacheScope !== "owner" || this.dialect.cacheSalt !== true) return null;
+    const key = `${this.config.name}\n${this.config.apiKey ?? ""}`;
+    return createHmac("sha256", key).update(owner).digest("base64url");
+  }
+
   callId(): string {
     return `call_${this.#deps.randomId()}`;
   }
@@ -164,7 +172,7 @@ export class UpstreamAccess {
     observer.ended(this.config.name, name);
     replica.lastError = reason;
     const fields = { upstream: this.config.name, replica: replica.url, class: name, reason, content };
-    if (name === "ours") log.error({ ...fields, fault }, "An upstream refuses this server");
+    if (name === "ours" && fault !== "max_tokens") log.error({ ...fields, fault }, "An upstream refuses this server");
     else log.warn(fields, "A request failed at an upstream");
     if (fault === "model" || name === "gone") this.lookAgain();
     if (fault === "priority" && this.#priority) {

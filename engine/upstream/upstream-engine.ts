@@ -45,6 +45,7 @@ export class UpstreamEngine implements Engine {
   readonly #waiters = new Waiters<ModelFacts>();
   /** Features that it refused, and the time until which that counts. */
   readonly #refused = new Map<RequestFeature, number>();
+  #completionTokens = false;
   #state: EngineState = { name: "loading", progress: 0 };
   /** Null until the upstream was seen to serve it. */
   #context: number | null = null;
@@ -120,10 +121,9 @@ export class UpstreamEngine implements Engine {
     if (refusal !== null) return refusedHandle(listener, refusal);
     const { access, upstreamModel, context } = this;
     const attemptFailed = (failed: Classified) => this.#learn(submission, failed);
-    return this.#start(
-      new Generation({ access, upstreamModel, context, submission, listener, attemptFailed }),
-      listener,
-    );
+    const completionTokens = () => this.#completionTokens;
+    const parts = { access, upstreamModel, context, submission, listener, completionTokens, attemptFailed };
+    return this.#start(new Generation(parts), listener);
   }
 
   embed(submission: EmbeddingSubmission, listener: EmbeddingListener): Ticket {
@@ -140,7 +140,8 @@ export class UpstreamEngine implements Engine {
   }
 
   /** Remembers a feature that the upstream refused. */
-  #learn(submission: Submission, { class: name, error }: Classified): void {
+  #learn(submission: Submission, { class: name, fault, error }: Classified): void {
+    if (fault === "max_tokens") this.#completionTokens = true;
     const refused = name === "client" ? refusedFeature(error) : null;
     if (refused === null || !featuresOf(submission).has(refused.feature)) return;
     const { feature, remedy } = refused;

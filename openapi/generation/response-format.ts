@@ -36,7 +36,7 @@ const jsonSchema = z.object({
     name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, { error: "expected 1 to 64 letters, digits, _ or -" }),
     description: z.string().nullish().describe("Accepted and ignored: put it into the prompt."),
     schema: enforceableSchema.nullish().describe("Default: any object."),
-    strict: z.boolean().nullish().describe("Accepted and ignored: the schema is always enforced."),
+    strict: z.boolean().nullish().describe("Passed on to an upstream; a model of this server follows every schema."),
   }),
 });
 

@@ -16,7 +16,7 @@ export const textFormat = z
         .nullish(),
       description: z.string().nullish().describe("Accepted and ignored: put it into the prompt."),
       schema: enforceableSchema.nullish().describe("Default: any object."),
-      strict: z.boolean().nullish().describe("Accepted and ignored: the schema is always enforced."),
+      strict: z.boolean().nullish().describe("Passed on to an upstream; a model of this server follows every schema."),
     }),
   ])
   .describe("The format of the answer, enforced at every token.");

@@ -10,8 +10,8 @@ export function objectForm(): AnswerForm {
 }
 
 /** The form of an answer that matches a schema, which was checked before. */
-export function schemaForm(schema: Extract<JsonSchema, object>): AnswerForm {
-  return { gbnf: schemaGrammar(schema), schema };
+export function schemaForm(schema: Extract<JsonSchema, object>, strict?: boolean | null): AnswerForm {
+  return { gbnf: schemaGrammar(schema), schema, ...(strict != null && { strict }) };
 }
 
 /** The form that a valid body of OpenAI's API names; null for any text. */
@@ -20,8 +20,8 @@ export function answerForm({ response_format, grammar, json_schema }: Constraine
   if (json_schema != null) return schemaForm(json_schema);
   switch (response_format?.type) {
     case "json_schema": {
-      const { schema } = response_format.json_schema;
-      return schema == null ? objectForm() : schemaForm(schema);
+      const { schema, strict } = response_format.json_schema;
+      return schema == null ? objectForm() : schemaForm(schema, strict);
     }
     case "json_object":
       return objectForm();
@@ -32,5 +32,5 @@ export function answerForm({ response_format, grammar, json_schema }: Constraine
 
 /** The grammar of a form, from the first token of the answer on. */
 export function formRule(form: AnswerForm | null): GrammarRule | null {
-  return form === null ? null : { gbnf: form.gbnf, triggers: null, schema: form.schema };
+  return form === null ? null : { ...form, triggers: null };
 }

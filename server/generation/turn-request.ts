@@ -26,5 +26,7 @@ function toolChoice({ tools, toolUse, form }: Turn): ToolChoice | null {
   if (tools.length === 0) return null;
   const { allowed, required, parallel } = toolUse;
   const callable = allowed === null ? tools : tools.filter((tool) => allowed.includes(tool.function.name));
-  return { callable, required, restricted: callable.length < tools.length, parallel, answer: form?.schema ?? null };
+  const { schema: answer = null, strict } = form ?? {};
+  const restricted = callable.length < tools.length;
+  return { callable, required, restricted, parallel, answer, ...(strict !== undefined && { strict }) };
 }

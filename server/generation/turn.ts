@@ -49,4 +49,6 @@ export interface AnswerForm {
   gbnf: string;
   /** Null for a grammar of the client, beside which there are no tools. */
   schema: JsonSchema | null;
+  /** The client's word on the schema, for an engine that enforces only strict ones; absent where it said nothing. */
+  strict?: boolean;
 }

@@ -36,7 +36,7 @@ export function enforceForm(
 
 function led(asked: Asked, { answer }: ToolFormat): Asked {
   if (asked.grammar === null) return asked;
-  const { schema: _, ...grammar } = asked.grammar;
+  const { schema: _, strict: _strict, ...grammar } = asked.grammar;
   if (answer === undefined || asked.prompt.kind !== "chat") return { ...asked, grammar };
   return { ...asked, grammar: { ...grammar, lead: answer } };
 }

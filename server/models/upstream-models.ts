@@ -10,7 +10,7 @@ const MOST_KEY_BYTES = 16_384;
 
 /** The upstreams of the options, with their API keys. Throws OptionsError for a key that is not there. */
 export function upstreamConfigs(
-  { upstream, sloTtftMs, sloItlMs }: Pick<Options, "upstream" | "sloTtftMs" | "sloItlMs">,
+  { upstream, sloTtftMs, sloItlMs, cacheScope }: Pick<Options, "upstream" | "sloTtftMs" | "sloItlMs" | "cacheScope">,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<UpstreamConfig[]> {
   const objectives = {
@@ -21,6 +21,7 @@ export function upstreamConfigs(
     upstream.map(async ({ apiKeyEnv, apiKeyFile, ...setting }) => ({
       ...setting,
       ...objectives,
+      cacheScope,
       apiKey: await apiKeyOf({ name: setting.name, apiKeyEnv, apiKeyFile }, env),
     })),
   );

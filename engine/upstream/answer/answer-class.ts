@@ -5,8 +5,8 @@ import { type HeaderOf, requestedWaitMs } from "./requested-wait.ts";
 /** Whose fault a failed answer of an upstream is, and thereby all that follows from it. */
 export type AnswerClass = "busy" | "gone" | "fault" | "ours" | "client";
 
-/** The fault in class `ours`: the API key, its funds, the model's name, the base URL, the field `priority`. */
-export type OwnFault = "key" | "funds" | "model" | "path" | "priority";
+/** The fault in class `ours`: the API key, its funds, the model's name, the base URL, the fields `priority` and `max_tokens`. */
+export type OwnFault = "key" | "funds" | "model" | "path" | "priority" | "max_tokens";
 
 /** A failure of one request to an upstream. A request that was cancelled from here has none. */
 export type Failure =
@@ -56,13 +56,14 @@ export const CONSEQUENCES: Readonly<Record<AnswerClass, { breaker: boolean; limi
   client: { breaker: false, limit: false, retry: false },
 };
 
-/** True where the same request may succeed: on a replica that has the model, or without the field. */
+/** True where the same request may succeed: on a replica that has the model, without the field, or with its newer name. */
 const OWN_RETRY: Readonly<Record<OwnFault, boolean>> = {
   key: false,
   funds: false,
   model: true,
   path: false,
   priority: true,
+  max_tokens: true,
 };
 
 /** True when the request may be sent again, provided that its client has seen nothing of an answer. */
@@ -127,6 +128,7 @@ function byStatus(status: number, error: UpstreamError, header: HeaderOf, contex
   if (status === 402 || status === 412) return own("funds", error);
   if (status === 404) return own(isModel(error) ? "model" : "path", error);
   if (context.priority && isPriority(error)) return own("priority", error);
+  if (isMaxTokens(error)) return own("max_tokens", error);
   return of("client", error);
 }
 
@@ -158,6 +160,11 @@ function isUnfunded({ message, type, code }: UpstreamError): boolean {
 
 function isPriority({ message, param }: UpstreamError): boolean {
   return param === "priority" || PRIORITY_WORDS.test(message);
+}
+
+/** OpenAI's newer models take `max_completion_tokens` alone, and say so. */
+function isMaxTokens({ message }: UpstreamError): boolean {
+  return /^Unsupported parameter: 'max_tokens' .{0,80}'max_completion_tokens'/.test(message);
 }
 
 /** Engines name the model; a wrong path is answered by the web framework. */

@@ -18,6 +18,8 @@ export interface UpstreamDialect {
    * priorities. Never where a provider bills what was generated, or where a router has queues and replicas of its own.
    */
   preemption: "here" | "its own by priority" | "never";
+  /** Separates its prefix cache by the field `cache_salt`. */
+  cacheSalt?: true;
 }
 
 /** Takes what OpenAI's API has, and nothing else. */
@@ -41,7 +43,7 @@ const VLLM: UpstreamDialect = {
 };
 
 const DIALECTS: Readonly<Record<UpstreamKind, UpstreamDialect>> = {
-  vllm: VLLM,
+  vllm: { ...VLLM, cacheSalt: true },
   sglang: { ...VLLM, tokenize: null, preemption: "its own by priority" },
   "llm-d": { ...VLLM, tokenize: null, preemption: "never" },
   ray: { ...VLLM, tokenize: null, preemption: "never" },

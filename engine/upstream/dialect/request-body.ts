@@ -19,8 +19,15 @@ type ChatPrompt = Extract<Prompt, { kind: "chat" }>;
  * passes through, so that none can set a priority, a cache salt or a route there.
  *
  * @param model the model's id at the upstream
+ * @param completionTokens true for a model that takes the bound on its answer only as `max_completion_tokens`
+ * @param salt separates what the upstream caches; null for none
  */
-export function upstreamRequest(submission: Submission, model: string, dialect: UpstreamDialect): UpstreamRequest {
+export function upstreamRequest(
+  submission: Submission,
+  model: string,
+  dialect: UpstreamDialect,
+  { completionTokens = false, salt = null }: { completionTokens?: boolean; salt?: string | null } = {},
+): UpstreamRequest {
   const { prompt, n, maxTokens, stop, logprobs } = submission;
   const chat = prompt.kind === "chat";
   const body = {
@@ -29,7 +36,8 @@ export function upstreamRequest(submission: Submission, model: string, dialect: 
     stream_options: { include_usage: true },
     ...(chat ? chatFields(prompt, submission.toolChoice, dialect) : { prompt: plainPrompt(prompt) }),
     ...(n > 1 && { n }),
-    ...(maxTokens !== null && { max_tokens: maxTokens }),
+    ...(maxTokens !== null && { [chat && completionTokens ? "max_completion_tokens" : "max_tokens"]: maxTokens }),
+    ...(salt !== null && { cache_salt: salt }),
     ...(stop.length > 0 && { stop }),
     ...(logprobs !== null && (chat ? { logprobs: true, top_logprobs: logprobs.top } : { logprobs: logprobs.top })),
     ...formFields(submission),
@@ -97,7 +105,9 @@ function formFields({ grammar, toolChoice }: Submission): Record<string, unknown
   const schema = grammar?.schema ?? toolChoice?.answer ?? null;
   if (schema === null) return grammar === null ? {} : { grammar: grammar.gbnf };
   if (isAnyObject(schema)) return { response_format: { type: "json_object" } };
-  return { response_format: { type: "json_schema", json_schema: { name: "answer", schema, strict: true } } };
+  const strict = grammar?.strict ?? toolChoice?.strict;
+  const json_schema = { name: "answer", schema, ...(strict !== undefined && { strict }) };
+  return { response_format: { type: "json_schema", json_schema } };
 }
 
 function isAnyObject(schema: unknown): boolean {

@@ -1,3 +1,4 @@
+import type { CacheScope } from "../../protocol/config.ts";
 import type { PriorityStyle } from "./priority.ts";
 
 export const UPSTREAM_KINDS = [
@@ -48,6 +49,8 @@ export interface UpstreamConfig {
   sloItlMs: number;
   timeouts: UpstreamTimeouts;
   rate: RateConfig;
+  /** `owner`: no owner uses a prefix that another one had computed, where the upstream can tell them apart. */
+  cacheScope: CacheScope;
 }
 
 /** What an upstream takes per minute; null for no cap. */

@@ -63,7 +63,7 @@ export function promptTurn(
 function formOf(format: TextFormat | null | undefined): AnswerForm | null {
   switch (format?.type) {
     case "json_schema":
-      return format.schema == null ? objectForm() : schemaForm(format.schema);
+      return format.schema == null ? objectForm() : schemaForm(format.schema, format.strict);
     case "json_object":
       return objectForm();
     default:

@@ -23,6 +23,7 @@ export const CONFIG: UpstreamConfig = {
   sloItlMs: 200,
   timeouts: { connect: 2000, firstEvent: 60_000, silence: 60_000, batchSilence: 60_000 },
   rate: NO_CAPS,
+  cacheScope: "global",
 };
 
 /** A fake upstream that ends with the test. */

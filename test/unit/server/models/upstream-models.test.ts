@@ -7,7 +7,10 @@ import { upstreams } from "../../../../server/options/kinds/upstream-kind.ts";
 
 /** The configurations of these settings, with objectives. */
 function configs(value: unknown, env: Record<string, string> = {}, slo: number | "auto" = "auto") {
-  return upstreamConfigs({ upstream: upstreams().schema.parse(value), sloTtftMs: slo, sloItlMs: slo }, env);
+  return upstreamConfigs(
+    { upstream: upstreams().schema.parse(value), sloTtftMs: slo, sloItlMs: slo, cacheScope: "owner" },
+    env,
+  );
 }
 const keyed = (fields: object) => ({ a: { url: "http://a", ...fields } });
 

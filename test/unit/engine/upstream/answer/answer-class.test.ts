@@ -45,6 +45,21 @@ const TABLE: readonly [string, Failure, string, Partial<FailureContext>?][] = [
     "ours model",
   ],
   [
+    "a newer model of OpenAI's",
+    response(
+      400,
+      error(
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+      ),
+    ),
+    "ours max_tokens",
+  ],
+  [
+    "a message that quotes it",
+    response(400, error("Invalid: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.")),
+    "client",
+  ],
+  [
     "vLLM without priority scheduling",
     response(400, error("Got priority 10 but Priority scheduling is not enabled.")),
     "ours priority",
@@ -134,7 +149,7 @@ describe("the class of a failed answer", () => {
       mayRetry(classify(failure, { ...CONTEXT, ...context }, NOW)),
     );
     expect(new Set(retried.map(([, , name]) => name))).toEqual(
-      new Set(["busy", "gone", "fault", "ours model", "ours priority"]),
+      new Set(["busy", "gone", "fault", "ours model", "ours priority", "ours max_tokens"]),
     );
   });
 

@@ -43,6 +43,14 @@ describe("a body for an upstream", () => {
     expect(upstreamRequest(chat("x"), "id", dialectOf(kind))).toEqual({ path: "/chat/completions", body: USUAL });
   });
 
+  it("bounds the answer of a chat by the newer name where the model takes no other", () => {
+    const bodies = [chat("x", { maxTokens: 5 }), { ...PLAIN_SUBMISSION, maxTokens: 5 }].map((submission) => {
+      return upstreamRequest(submission, "id", dialectOf("openai"), { completionTokens: true }).body;
+    });
+    expect(bodies[0]).toEqual({ ...USUAL, max_completion_tokens: 5 });
+    expect(bodies[1]).toMatchObject({ max_tokens: 5 });
+  });
+
   it("has nothing of the owner, the tier or the endpoint", () => {
     const submission = chat("x", { owner: "someone", tier: "batch", endpoint: "/v1/secret" });
     expect(bodyOf(submission)).toEqual(USUAL);
@@ -138,8 +146,13 @@ describe("the form of an answer", () => {
     [
       "a schema",
       { grammar: { ...rule, schema } },
-      { response_format: { type: "json_schema", json_schema: { name: "answer", schema, strict: true } } },
+      { response_format: { type: "json_schema", json_schema: { name: "answer", schema } } },
     ],
+    ...[true, false].map((strict): [string, Partial<Submission>, object] => [
+      `a schema that the client calls ${strict ? "" : "not "}strict`,
+      { grammar: { ...rule, schema, strict } },
+      { response_format: { type: "json_schema", json_schema: { name: "answer", schema, strict } } },
+    ]),
     ["any object", { grammar: { ...rule, schema: { type: "object" } } }, { response_format: { type: "json_object" } }],
     ["a grammar", { grammar: { ...rule, schema: null } }, { grammar: rule.gbnf }],
   ])("is %s", (_, more, fields) => {
@@ -176,9 +189,10 @@ describe("the form of an answer", () => {
   it("is a schema beside tools", () => {
     const body = bodyOf({
       ...prompted({ tools: offered }),
-      toolChoice: { ...choice, callable: offered, answer: schema },
+      toolChoice: { ...choice, callable: offered, answer: schema, strict: true },
     });
-    expect(body).toMatchObject({ tools: offered, response_format: { type: "json_schema", json_schema: { schema } } });
+    const json_schema = { schema, strict: true };
+    expect(body).toMatchObject({ tools: offered, response_format: { type: "json_schema", json_schema } });
   });
 });
 

@@ -14,7 +14,7 @@ import { modelsFolder } from "../models/source/models-folder.ts";
 import type { ResolvedModel } from "../models/source/resolve.ts";
 import { startModels } from "../models/start-models.ts";
 import { unservedNames } from "../options/unserved-names.ts";
-import { routeAliases } from "../routing/configured-routes.ts";
+import { aliasesWithRoutes } from "../routing/configured-routes.ts";
 import type { AccountingParts } from "./accounting.ts";
 import type { Composition } from "./composition.ts";
 import type { StorageParts } from "./storage.ts";
@@ -63,7 +63,7 @@ export async function startModelParts(
   const more = current.serveModelsDir === "on" || current.upstream.length > 0;
   const models = new ModelSet(
     served,
-    configuredNames({ ...current, alias: { ...current.alias, ...routeAliases(current.routes) } }, ids, more),
+    configuredNames({ ...current, alias: aliasesWithRoutes(current, ids) }, ids, more),
   );
   const engines = served.map(({ engine }) => engine);
   models.added(({ engine }) => engines.push(engine));

@@ -1,5 +1,6 @@
 import { parseNightWindow } from "../../batch/shift/window-parser.ts";
 import { WindowSchedule } from "../../batch/shift/window-schedule.ts";
+import { OptionsError } from "../../platform/options-error.ts";
 import type { RouteSettings } from "../options/kinds/route-kind.ts";
 import type { Route } from "./route.ts";
 
@@ -19,7 +20,22 @@ export function configuredRoutes(settings: RouteSettings, timezone: string): Rou
   }));
 }
 
-/** Each route's name stands for its first model where nothing is routed: in batches, and in the list of models. */
-export function routeAliases(settings: RouteSettings): Record<string, string> {
+/**
+ * The aliases with those of routes: each route's name stands for its first model where nothing is routed, in batches and in the
+ * list of models. Throws OptionsError for a route with the name of a model or of an alias.
+ */
+export function aliasesWithRoutes(
+  { alias, routes: settings }: { alias: Readonly<Record<string, string>>; routes: RouteSettings },
+  served: readonly string[],
+): Record<string, string> {
+  for (const name of Object.keys(settings)) {
+    const of = served.includes(name) ? "a model" : Object.hasOwn(alias, name) ? "an alias" : null;
+    if (of === null) continue;
+    throw new OptionsError(`The route '${name}' has the name of ${of}: rename one of them, so that requests mean one.`);
+  }
+  return { ...alias, ...routeNames(settings) };
+}
+
+function routeNames(settings: RouteSettings): Record<string, string> {
   return Object.fromEntries(Object.entries(settings).map(([name, { models }]) => [name, models[0]!]));
 }

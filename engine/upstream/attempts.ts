@@ -1,11 +1,9 @@
 import { ApiError } from "../../openapi/api-error.ts";
-import type { Tier } from "../protocol/request.ts";
-import { type Classified, CONSEQUENCES, mayRetry } from "./answer/answer-class.ts";
+import { mayRetry } from "./answer/answer-class.ts";
 import { failureError } from "./answer/failure-error.ts";
-import { AttemptFailure, isLost } from "./attempt.ts";
-import type { Visit } from "./replica/replica.ts";
+import { Visit } from "./replica/replica.ts";
 import { retryDelayMs } from "./replica/retry-budget.ts";
-import type { UpstreamAccess } from "./upstream-access.ts";
+import { type VisitOutcome, type VisitParts, visitOutcome } from "./visit-outcome.ts";
 
 /** Further attempts of one request, each only while its client has seen nothing. */
 const MOST_RETRIES = 2;
@@ -14,94 +12,96 @@ const MOST_PREEMPTIONS = 2;
 /** Milliseconds that a request waits for the only replica where that asks for it: a longer wait is the client's. */
 const MOST_WAIT_MS = 2000;
 
-export interface AttemptsParts {
-  access: UpstreamAccess;
-  tier: Tier;
+export interface AttemptsParts extends VisitParts {
   /** Estimated tokens of prompt and answer. */
   tokens: number;
   /** Of the prompt, as prefix-blocks.ts has them. */
   blocks: readonly number[];
-  /** The request is over, by its client or for another reason. */
-  signal: AbortSignal;
-  /** True once the client may have seen a part of the answer. */
-  content: () => boolean;
   /** Its place is needed: true once nothing is left of what was passed on of its answer. */
   mayPreempt: () => boolean;
-  /** Called with the failure of each attempt. */
-  failed?: (failed: Classified) => void;
-  /** One attempt, at the replica of the visit; throws AttemptFailure. */
-  attempt: (visit: Visit) => Promise<void>;
 }
+
+/** What the attempts of a request were so far. */
+interface History {
+  retries: number;
+  preemptions: number;
+  /** URLs of replicas that have failed at it. */
+  avoid: Set<string>;
+  /** True where the last attempt was preempted: it took nothing from the request's turn. */
+  preempted: boolean;
+}
+
+/** What follows an attempt: another one, or the end with the error for the client, null without one. */
+type Next = { kind: "now" } | { kind: "later"; waitMs: number } | { kind: "over"; error: ApiError | null };
 
 /**
  * Attempts a request at one replica after another, until one succeeds or the failure is final. Resolves with the error for the
  * client, or null: it succeeded, or the signal has aborted. Every visit is left before it resolves.
  */
 export async function attempts(parts: AttemptsParts): Promise<ApiError | null> {
-  const { access, tier, tokens, blocks, signal, content, attempt } = parts;
-  let preemptions = 0;
-  let preempted = false;
-  const mayPreempt = () => preemptions < MOST_PREEMPTIONS && parts.mayPreempt();
-  const avoid = new Set<string>();
+  const { access, signal } = parts;
+  const history: History = { retries: 0, preemptions: 0, avoid: new Set(), preempted: false };
   access.retries.requested();
-  for (let retries = 0; ; ) {
-    let visit: Visit;
-    try {
-      visit = await access.gate.enter({ tier, tokens, blocks, avoid, preempted, mayPreempt }, signal);
-    } catch (error) {
-      if (signal.aborted) return null;
-      if (error instanceof ApiError) return error;
-      throw error;
-    }
-    let failed: Classified;
-    let lost = false;
-    try {
-      await attempt(visit);
-      visit.leave("clean", false);
-      access.ended("ok");
-      return null;
-    } catch (error) {
-      if (signal.aborted) {
-        visit.leave("other", false);
-        access.ended("cancelled");
-        return null;
-      }
-      // It says nothing of the replica, and takes no retry.
-      preempted = visit.preemption.aborted;
-      if (preempted && (error instanceof AttemptFailure || error === visit.preemption.reason)) {
-        preemptions++;
-        access.ended("preempted");
-        continue;
-      }
-      if (!(error instanceof AttemptFailure)) {
-        visit.leave("other", false);
-        throw error;
-      }
-      failed = classified(error, parts, visit);
-      lost = isLost(error.failure);
-    }
-    avoid.add(visit.replica.url);
-    const { breaker, limit } = CONSEQUENCES[failed.class];
-    visit.leave(limit ? "busy" : "other", breaker, failed.retryAfterMs);
-    access.failed(visit.replica, failed, content());
-    parts.failed?.(failed);
-    // Another replica has not asked for the wait.
-    const waitMs = access.gate.hasOther(avoid) ? 0 : (failed.retryAfterMs ?? 0);
-    const again = !content() && mayRetry(failed) && retries < MOST_RETRIES && waitMs <= MOST_WAIT_MS;
-    // All requests of a replica that has died come back at once, and none has load there any more.
-    const free = lost && access.gate.hasOther(avoid);
-    if (!again || !(free || access.retries.take()))
-      return failureError(failed, access.config.name, access.config.trusted);
-    access.retried(failed.class);
-    await access.pause(retryDelayMs(++retries, access.random(), waitMs), signal);
+  for (;;) {
+    const visit = await entered(parts, history);
+    if (!(visit instanceof Visit)) return visit;
+    const outcome = await visitOutcome(visit, parts);
+    if (outcome.kind === "failed") history.avoid.add(visit.replica.url);
+    const next = following(outcome, parts, history);
+    if (next.kind === "over") return next.error;
+    if (next.kind === "later") await access.pause(next.waitMs, signal);
   }
 }
 
-function classified(
-  { failure }: AttemptFailure,
-  { access, tier, content }: AttemptsParts,
-  { replica }: Visit,
-): Classified {
-  const priority = "priority" in access.marks(tier).body;
-  return access.classify(failure, { content: content(), healthy: replica.healthy, priority });
+/** The error of a request that no replica will take; null where the signal has aborted. */
+async function entered(parts: AttemptsParts, history: History): Promise<Visit | ApiError | null> {
+  const { access, tier, tokens, blocks, signal } = parts;
+  const mayPreempt = () => history.preemptions < MOST_PREEMPTIONS && parts.mayPreempt();
+  try {
+    return await access.gate.enter({ tier, tokens, blocks, mayPreempt, ...history }, signal);
+  } catch (error) {
+    if (signal.aborted) return null;
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
+
+/**
+ * | outcome | what follows |
+ * |---|---|
+ * | ok, cancelled | the end |
+ * | preempted | another attempt at once, in front of those that wait; it takes no retry |
+ * | failed, of a class that may be retried, before any content, with retries left | another attempt after a wait |
+ * | failed otherwise | the end with its error |
+ */
+function following(outcome: VisitOutcome, parts: AttemptsParts, history: History): Next {
+  history.preempted = outcome.kind === "preempted";
+  switch (outcome.kind) {
+    case "ok":
+    case "cancelled":
+      return { kind: "over", error: null };
+    case "preempted":
+      history.preemptions++;
+      return { kind: "now" };
+    case "failed":
+      return afterFailure(outcome, parts, history);
+  }
+}
+
+function afterFailure(
+  { failed, lost }: Extract<VisitOutcome, { kind: "failed" }>,
+  { access, content }: AttemptsParts,
+  history: History,
+): Next {
+  const other = access.gate.hasOther(history.avoid);
+  // Another replica has not asked for the wait.
+  const waitMs = other ? 0 : (failed.retryAfterMs ?? 0);
+  const again = !content() && mayRetry(failed) && history.retries < MOST_RETRIES && waitMs <= MOST_WAIT_MS;
+  // All requests of a replica that has died come back at once, and none has load there any more.
+  const free = lost && other;
+  if (!again || !(free || access.retries.take())) {
+    return { kind: "over", error: failureError(failed, access.config.name, access.config.trusted) };
+  }
+  access.retried(failed.class);
+  return { kind: "later", waitMs: retryDelayMs(++history.retries, access.random(), waitMs) };
 }

@@ -109,13 +109,13 @@ export class Replica {
   }
 
   /**
-   * Preempts flex and batch for an online request that has entered and would wait here: batch before flex, the youngest first.
-   * By its slots it is known how many stand in the way; where it reports a queue alone, all beyond the limit do.
+   * Preempts flex and batch beyond the limit beside online requests, for one that has entered an engine that queues: batch before
+   * flex, the youngest first. By its slots, or by a queue that it reports, an engine is known to queue.
    */
   makeRoom(): void {
     const queued = !this.limit.stale && (this.load.waiting ?? 0) > 0;
-    const beyond = queued ? this.limit.inFlight - this.limit.limit : 0;
-    let excess = Math.max(beyond, this.slots === null ? 0 : this.requests - this.slots);
+    if (!queued && this.slots === null) return;
+    let excess = Math.max(this.limit.inFlight - this.limit.limit, this.requests - (this.slots ?? this.requests));
     if (excess <= 0) return;
     const youngest = [...this.lower].reverse();
     for (const tier of ["batch", "flex"]) {

@@ -8,8 +8,8 @@ import { CHAT, CONFIG, chat, fake, outcomeOf, run, upstreamOf } from "./upstream
 const SLOTS = 3;
 
 /** A llama-server whose answers of "wait …" stay without an end, until they are told to end. */
-async function boxOf(config: Partial<UpstreamConfig> = {}) {
-  const box = await fake({ kind: "llama-server", slots: SLOTS });
+async function boxOf(config: Partial<UpstreamConfig> = {}, slots = SLOTS) {
+  const box = await fake({ kind: "llama-server", slots });
   const stuck = { value: true };
   box.script = ({ body }) =>
     stuck.value && JSON.stringify(body).includes("wait ") ? { kind: "stall", after: 1 } : null;
@@ -49,6 +49,15 @@ describe("an online request at a replica whose slots are taken", () => {
     expect(works[2]!.texts).toEqual(["wait batch 2"]);
     expect(works[2]!.events).toEqual(["accepted 5", "started 0", "mayRestart preempted", "accepted 5", "started 0"]);
     expect(told.retried).toEqual([]);
+  });
+
+  it("leaves as many batch requests as the limit beside online requests allows, although a slot is free", async () => {
+    const { engine, begun, told, replica } = await boxOf({}, 7);
+    const works = await begun("batch", 6);
+    expect(await outcomeOf(engine, chat("now please"))).toBe("now please");
+    await expect.poll(() => told.outcomes.filter((outcome) => outcome === "preempted")).toHaveLength(4);
+    expect(replica.limit).toMatchObject({ limit: 2, inFlight: 2 });
+    for (const { ticket } of works) ticket.cancel();
   });
 
   it("takes the slot of batch before that of flex, and none of a stream that a client reads", async () => {

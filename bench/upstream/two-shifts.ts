@@ -29,8 +29,9 @@ export type Beside = (typeof BESIDE)[number];
 
 export interface UpstreamRound {
   online: OpenLoopResult;
-  /** Tokens of the other work per second, while the online requests ran. */
+  /** Tokens of the other work per second, while the online requests ran; and before they came. */
   otherTokensPerSecond: number;
+  aloneTokensPerSecond: number;
 }
 
 export interface UpstreamArm {
@@ -38,8 +39,9 @@ export interface UpstreamArm {
   rounds: UpstreamRound[];
 }
 
-/** Seconds for which other work runs before the online requests come. */
+/** Milliseconds for which other work runs before it is measured, and then before the online requests come. */
 const LEAD_MS = 5000;
+const ALONE_MS = 10_000;
 
 /**
  * The same online requests to this server, which has the other as its upstream: alone, beside a batch of this server, and
@@ -72,37 +74,61 @@ export async function measureUpstream(
   return arms;
 
   async function nothing(): Promise<UpstreamRound> {
-    return { online: await online(), otherTokensPerSecond: 0 };
+    return { online: await online(), otherTokensPerSecond: 0, aloneTokensPerSecond: 0 };
   }
 
   async function batch(): Promise<UpstreamRound> {
     // More than the upstream can do in the time.
     const id = await createBatch(ours, Array.from({ length: 20 * plan.ungated + 50 * plan.seconds }, body));
-    await wait(LEAD_MS);
-    const tokens = async () => (await retrieveBatch(ours, id)).usage.output_tokens;
-    const [before, from] = [await tokens(), performance.now()];
-    const result = await online();
-    const rate = ((await tokens()) - before) / ((performance.now() - from) / 1000);
+    const rates = await besideOnline(async () => (await retrieveBatch(ours, id)).usage.output_tokens);
     await call(ours, `batches/${id}/cancel`, { method: "POST" });
     while (!isOver(await retrieveBatch(ours, id))) await wait(200);
-    return { online: result, otherTokensPerSecond: rate };
+    return rates;
   }
 
   async function ungated(): Promise<UpstreamRound> {
     let tokens = 0;
     let over = false;
     const client = async () => {
-      while (!over) tokens += (await stream(upstream, body())).completionTokens;
+      while (!over) {
+        const { completionTokens } = await stream(upstream, body());
+        tokens += completionTokens;
+      }
     };
     const clients = Array.from({ length: plan.ungated }, client);
-    await wait(LEAD_MS);
-    const [before, from] = [tokens, performance.now()];
-    const result = await online();
-    const rate = (tokens - before) / ((performance.now() - from) / 1000);
+    const rates = await besideOnline(async () => tokens);
     over = true;
     await Promise.all(clients);
-    return { online: result, otherTokensPerSecond: rate };
+    return rates;
   }
+
+  /** The other work alone, and then the online requests beside it. @param tokens of the other work until now */
+  async function besideOnline(tokens: () => Promise<number>): Promise<UpstreamRound> {
+    await wait(LEAD_MS);
+    const alone = await rateOf(tokens, () => wait(ALONE_MS));
+    const beside = await rateOf(tokens, online);
+    return { online: beside.result, otherTokensPerSecond: beside.rate, aloneTokensPerSecond: alone.rate };
+  }
+}
+
+async function rateOf<T>(
+  tokens: () => Promise<number>,
+  during: () => Promise<T>,
+): Promise<{ result: T; rate: number }> {
+  const [before, from] = [await tokens(), performance.now()];
+  const result = await during();
+  return { result, rate: ((await tokens()) - before) / ((performance.now() - from) / 1000) };
+}
+
+/** The share of the time in which no online request was in flight. */
+function idleShare({ samples, seconds }: OpenLoopResult): number {
+  const spans = samples.flatMap((sample) => (sample === null ? [] : [[sample.sentAt, sample.endedAt] as const]));
+  let [busyMs, until] = [0, Number.NEGATIVE_INFINITY];
+  for (const [from, to] of spans.sort((a, b) => a[0] - b[0])) {
+    busyMs += Math.max(0, to - Math.max(from, until));
+    until = Math.max(until, to);
+  }
+  return 1 - busyMs / (seconds * 1000);
 }
 
 export const UPSTREAM_HEAD = [
@@ -113,12 +139,19 @@ export const UPSTREAM_HEAD = [
   "× alone",
   "ITL p99 ms",
   "other tokens/s",
+  "alone tokens/s",
+  "of what is left",
 ];
 
-/** One row per arm; ratios are those of the medians. */
+/**
+ * One row per arm; ratios are those of the medians. What online requests leave: the rate of the other work alone, for the share of
+ * the time in which no online request is in flight when these are alone.
+ */
 export function upstreamRows(arms: readonly UpstreamArm[]): string[][] {
   const over = (arm: UpstreamArm, read: (round: UpstreamRound) => number): Spread => spread(arm.rounds.map(read));
   const p99 = (arm: UpstreamArm) => over(arm, ({ online }) => online.ttft.p99);
+  const idle = median(arms[0]!.rounds.map(({ online }) => idleShare(online)));
+  const ofLeft = ({ otherTokensPerSecond: got, aloneTokensPerSecond: alone }: UpstreamRound) => got / (alone * idle);
   return arms.map((arm) => [
     arm.beside,
     figure(median(arm.rounds.map(({ online }) => online.requests))),
@@ -126,6 +159,12 @@ export function upstreamRows(arms: readonly UpstreamArm[]): string[][] {
     spreadText(p99(arm)),
     figure(p99(arm).median / p99(arms[0]!).median),
     spreadText(over(arm, ({ online }) => online.itl.p99)),
-    spreadText(over(arm, ({ otherTokensPerSecond }) => otherTokensPerSecond)),
+    ...(arm.beside === "nothing"
+      ? ["", "", ""]
+      : [
+          spreadText(over(arm, ({ otherTokensPerSecond }) => otherTokensPerSecond)),
+          spreadText(over(arm, ({ aloneTokensPerSecond }) => aloneTokensPerSecond)),
+          figure(median(arm.rounds.map(ofLeft))),
+        ]),
   ]);
 }

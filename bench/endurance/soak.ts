@@ -57,7 +57,8 @@ export async function soak(
       const tokens = random.integer(TOKENS.from, TOKENS.to);
       const body = { ...make(length, null, random), max_tokens: tokens, temperature: 0.7, ignore_eos: true };
       try {
-        completionTokens += (await stream(target, body)).completionTokens;
+        const { completionTokens: generated } = await stream(target, body);
+        completionTokens += generated;
       } catch (error) {
         failures.push(error instanceof Error ? error.message : String(error));
       }

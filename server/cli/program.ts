@@ -75,7 +75,7 @@ export function buildProgram(version: string, actions: Actions): Command {
     .command("usage")
     .description("print usage, its cost, and the machine time that it took")
     .addOption(urlOption())
-    .option("--by <list>", "group by some of key, owner, model, endpoint and tier", "endpoint,model,tier")
+    .option("--by <list>", "group by some of key, owner, model, endpoint, tier and upstream", "endpoint,model,tier")
     .option("--since <time>", "length of the period until now: 24h, 7d, 4w", "7d")
     .option("--csv", "print CSV")
     .option("--json", "print JSON")

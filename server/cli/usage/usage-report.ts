@@ -11,7 +11,7 @@ import {
 import type { ApiClient } from "../client/api-client.ts";
 
 /** Dimensions that usage can be grouped by. */
-export const DIMENSIONS = ["key", "owner", "model", "endpoint", "tier"] as const;
+export const DIMENSIONS = ["key", "owner", "model", "endpoint", "tier", "upstream"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
 const GROUP_BY: Record<Dimension, string> = {
@@ -20,6 +20,7 @@ const GROUP_BY: Record<Dimension, string> = {
   model: "model",
   endpoint: "endpoint",
   tier: "service_tier",
+  upstream: "upstream",
 };
 /** Dimensions that the machine's time is recorded by. */
 const MACHINE_DIMENSIONS: readonly Dimension[] = ["endpoint", "model", "tier"];
@@ -35,12 +36,15 @@ export interface MachineCost {
 
 /** The sum of all requests that are equal in the requested dimensions. */
 export interface UsageRow {
-  /** Values of the requested dimensions; null for requests without an API key. */
+  /** Values of the requested dimensions; null for requests without an API key, and for the upstream of models of the server. */
   names: Partial<Record<Dimension, string | null>>;
   requests: number;
   inputTokens: number;
   cachedTokens: number;
   outputTokens: number;
+  /** The parts of `requests` and of all tokens that an upstream has not counted. */
+  estimatedRequests: number;
+  estimatedTokens: number;
   /** Cost at list prices and cost at tier default, in billionths of a USD. */
   costNano: number;
   defaultCostNano: number;
@@ -79,6 +83,17 @@ type Caller = Pick<ApiClient, "call">;
 type Names = Record<Dimension, string | null>;
 type Counts = Omit<UsageRow, "names" | "machine">;
 
+const NONE: Counts = {
+  requests: 0,
+  inputTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  estimatedRequests: 0,
+  estimatedTokens: 0,
+  costNano: 0,
+  defaultCostNano: 0,
+};
+
 /** Sums all pages of the server's reports. Throws ApiFailure. */
 export async function fetchUsage(client: Caller, { start, width, by }: UsageQuery): Promise<UsageReport> {
   const rows = new Rows(by);
@@ -101,7 +116,8 @@ export async function fetchUsage(client: Caller, { start, width, by }: UsageQuer
     if (!ownTime) continue;
     for (const { nightshift } of bucket.results) {
       const { endpoint, model, service_tier: tier, machine } = nightshift;
-      if (machine !== null) rows.spend({ key: null, owner: null, endpoint, model, tier }, costOf(machine));
+      if (machine !== null)
+        rows.spend({ key: null, owner: null, endpoint, model, tier, upstream: null }, costOf(machine));
     }
   }
   return { start, by, rows: rows.sorted, spans, batchSavedNano };
@@ -132,7 +148,7 @@ async function* buckets<Bucket>(
 
 function namesOf(result: UsageResult | EmbeddingsUsageResult, tier: string | null): Names {
   const { api_key_id: key, project_id: owner, model, nightshift } = result;
-  return { key, owner, model, endpoint: nightshift.endpoint, tier };
+  return { key, owner, model, endpoint: nightshift.endpoint, tier, upstream: nightshift.upstream };
 }
 
 function generated({ nightshift, ...result }: UsageResult): Counts {
@@ -141,6 +157,8 @@ function generated({ nightshift, ...result }: UsageResult): Counts {
     inputTokens: result.input_tokens,
     cachedTokens: result.input_cached_tokens,
     outputTokens: result.output_tokens,
+    estimatedRequests: nightshift.estimated_requests,
+    estimatedTokens: nightshift.estimated_input_tokens + nightshift.estimated_output_tokens,
     costNano: nightshift.cost_nano_usd,
     defaultCostNano: nightshift.default_cost_nano_usd,
   };
@@ -152,6 +170,8 @@ function read({ nightshift, ...result }: EmbeddingsUsageResult): Counts {
     inputTokens: result.input_tokens,
     cachedTokens: 0,
     outputTokens: 0,
+    estimatedRequests: nightshift.estimated_requests,
+    estimatedTokens: nightshift.estimated_input_tokens,
     costNano: nightshift.cost_nano_usd,
     defaultCostNano: nightshift.default_cost_nano_usd,
   };
@@ -195,6 +215,8 @@ class Rows {
     row.inputTokens += counts.inputTokens;
     row.cachedTokens += counts.cachedTokens;
     row.outputTokens += counts.outputTokens;
+    row.estimatedRequests += counts.estimatedRequests;
+    row.estimatedTokens += counts.estimatedTokens;
     row.costNano += counts.costNano;
     row.defaultCostNano += counts.defaultCostNano;
   }
@@ -209,8 +231,7 @@ class Rows {
     const key = JSON.stringify(own);
     let row = this.#rows.get(key);
     if (row === undefined) {
-      const none = { requests: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costNano: 0, defaultCostNano: 0 };
-      row = { names: own, ...none, machine: null };
+      row = { names: own, ...NONE, machine: null };
       this.#rows.set(key, row);
     }
     return row;

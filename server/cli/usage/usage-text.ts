@@ -23,12 +23,14 @@ const GAP = 2;
 const COUNTS: readonly Field[] = [
   { head: "requests", text: ({ requests }) => grouped(requests), spare: 1 },
   { head: "input", text: ({ inputTokens }) => grouped(inputTokens), spare: 0 },
-  { head: "cached", text: ({ cachedTokens }) => grouped(cachedTokens), spare: 4 },
+  { head: "cached", text: ({ cachedTokens }) => grouped(cachedTokens), spare: 5 },
   { head: "output", text: ({ outputTokens }) => grouped(outputTokens), spare: 0 },
   { head: "USD", text: ({ costNano }) => usdText(costNano), spare: 0 },
-  { head: "USD/M", text: (row) => perMillion(row.costNano / NANO, row), spare: 3 },
+  { head: "USD/M", text: (row) => perMillion(row.costNano / NANO, row), spare: 4 },
 ];
-const MACHINE_SECONDS: Field = { head: "machine s", text: ({ machine }) => seconds(machine), spare: 2 };
+const MACHINE_SECONDS: Field = { head: "machine s", text: ({ machine }) => seconds(machine), spare: 3 };
+/** Tokens that an upstream has not counted. */
+const ESTIMATED: Field = { head: "estimated", text: ({ estimatedTokens }) => grouped(estimatedTokens), spare: 2 };
 const MACHINE_USD: readonly Field[] = [
   { head: "machine USD", text: ({ machine }) => money(machine?.usd ?? null), spare: 0 },
   { head: "machine USD/M", text: (row) => perMillion(row.machine?.usd ?? null, row), spare: 0 },
@@ -54,7 +56,9 @@ function tableLines(rows: readonly UsageRow[], by: readonly Dimension[], width: 
   });
   const timed = rows.some(({ machine }) => machine !== null);
   const priced = rows.some(({ machine }) => machine !== null && machine.usd !== null);
-  const fields = [...names, ...COUNTS, ...(timed ? [MACHINE_SECONDS] : []), ...(priced ? MACHINE_USD : [])];
+  const guessed = rows.some(({ estimatedTokens }) => estimatedTokens > 0);
+  const counts = [...COUNTS, ...(guessed ? [ESTIMATED] : [])];
+  const fields = [...names, ...counts, ...(timed ? [MACHINE_SECONDS] : []), ...(priced ? MACHINE_USD : [])];
   const total = totalOf(rows);
   const lines = (some: readonly Field[]) => {
     const sums = some.map((field, i) => (i === 0 ? "total" : i < by.length ? "" : field.text(total)));
@@ -107,6 +111,8 @@ export function usageTable({ rows, by }: UsageReport): string {
       ["machine_seconds", ({ machine }) => machine?.seconds ?? null],
       ["machine_usd", ({ machine }) => machine?.usd ?? null],
       ["machine_spot_usd", ({ machine }) => machine?.spotUsd ?? null],
+      ["estimated_requests", ({ estimatedRequests }) => estimatedRequests],
+      ["estimated_tokens", ({ estimatedTokens }) => estimatedTokens],
     ],
     rows,
   );
@@ -121,6 +127,8 @@ function totalOf(rows: readonly UsageRow[]): UsageRow {
     inputTokens: sum(({ inputTokens }) => inputTokens),
     cachedTokens: sum(({ cachedTokens }) => cachedTokens),
     outputTokens: sum(({ outputTokens }) => outputTokens),
+    estimatedRequests: sum(({ estimatedRequests }) => estimatedRequests),
+    estimatedTokens: sum(({ estimatedTokens }) => estimatedTokens),
     costNano: sum(({ costNano }) => costNano),
     defaultCostNano: sum(({ defaultCostNano }) => defaultCostNano),
     machine: costs.length === 0 ? null : costs.reduce(bothOf),

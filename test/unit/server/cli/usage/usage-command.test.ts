@@ -99,17 +99,55 @@ describe("fetchUsage", () => {
     expect(text).toMatch(/^2023-11-14 {2}0\.000001700 {2}█{3}▓{6}▒{18}·{33}$/m);
   });
 
+  test("groups by upstream, with the tokens that it has not counted", async () => {
+    const answered = { time: TODAY, version: "fp_gpu_48a1948cf9fb" };
+    const rows = [
+      ledgerRow({ ...answered, costNano: 7000 }),
+      ledgerRow({ ...answered, costNano: 1, inputTokens: 70, outputTokens: 3, estimated: 1 }),
+      ledgerRow({
+        ...answered,
+        costNano: 1,
+        inputTokens: 2,
+        outputTokens: 0,
+        estimated: 1,
+        endpoint: "/v1/embeddings",
+      }),
+    ];
+    await server.store.ledger.insert({ rows });
+    const found = await report(["upstream"]);
+    expect(found.rows).toMatchObject([
+      { names: { upstream: "gpu" }, requests: 3, estimatedRequests: 2, estimatedTokens: 75, machine: null },
+      { names: { upstream: null }, requests: 5, estimatedRequests: 0, estimatedTokens: 0, machine: null },
+    ]);
+    const text = usageText(found, "50d", 160);
+    expect(text).toMatch(/^upstream +requests +input +cached +output +USD +USD\/M +estimated$/m);
+    expect(text).toMatch(/^gpu +3 +172 .* 75 +█{20}$/m);
+    expect(text).toMatch(/^total +8 .* 75$/m);
+    expect(usageTable(found)).toMatch(/^gpu,3,.*,2,75\r$/m);
+  });
+
   test("prints CSV", async () => {
     const [head, first, ...rest] = usageTable(await report(["key", "model"])).split("\r\n");
-    expect(head).toMatch(/^key,model,requests,input_tokens,.*,machine_usd,machine_spot_usd$/);
-    expect(first).toBe("key_a,demo,3,300,120,30,0.000001500,0.000003000,,,");
+    expect(head).toMatch(
+      /^key,model,requests,input_tokens,.*,machine_usd,machine_spot_usd,estimated_requests,estimated_tokens$/,
+    );
+    expect(first).toBe("key_a,demo,3,300,120,30,0.000001500,0.000003000,,,,0,0");
     expect(rest).toHaveLength(2);
   });
 });
 
 describe("the printed report", () => {
   const names = { model: "m\u001b[2Jn", endpoint: CHAT, tier: "default" };
-  const counts = { requests: 1, inputTokens: 1000, cachedTokens: 0, outputTokens: 10, costNano: 5, defaultCostNano: 5 };
+  const counts = {
+    requests: 1,
+    inputTokens: 1000,
+    cachedTokens: 0,
+    outputTokens: 10,
+    estimatedRequests: 0,
+    estimatedTokens: 0,
+    costNano: 5,
+    defaultCostNano: 5,
+  };
   const machine = { seconds: 60, usd: 0.1, spotUsd: 0.05 };
   const span = (start: number): UsageSpan => {
     return { start, costNano: 5, machine: { ...machine, online: 30, flex: 0, batch: 0, idle: 30 } };

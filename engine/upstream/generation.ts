@@ -68,6 +68,7 @@ export class Generation implements WorkRequest {
     const reader = new AnswerReader({
       kind: prompt.kind === "chat" ? "chat" : "text",
       choices: n,
+      usageByChoice: access.dialect.usageByChoice ?? false,
       promptEstimate: this.promptTokens,
       mostTokens: maxTokens ?? context,
       callId: () => access.callId(),

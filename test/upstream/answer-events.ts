@@ -24,7 +24,7 @@ type Delta = Record<string, unknown>;
 
 /** The events of a streamed answer in order, without `[DONE]`. Choices take turns, token by token. */
 export function* answerEvents(view: AnswerView): Generator<AnswerEvent> {
-  const { asked, answer, usages } = view;
+  const { asked, answer } = view;
   const turns = answer.choices.map((choice) => choiceEvents(choice, view));
   for (let left = turns; left.length > 0; ) {
     const next: typeof turns = [];
@@ -37,7 +37,19 @@ export function* answerEvents(view: AnswerView): Generator<AnswerEvent> {
     left = next;
   }
   if (!asked.includeUsage) return;
-  for (const usage of usages) yield { json: { ...head(view), choices: [], usage }, tokens: 0 };
+  for (const usage of streamedUsages(view)) yield { json: { ...head(view), choices: [], usage }, tokens: 0 };
+}
+
+/** Those of a choice each have its part of the sum. */
+function streamedUsages({ answer, usages, dialect }: AnswerView): readonly Usage[] {
+  const { length } = answer.choices;
+  if (!dialect.usageByChoice || length === 1) return usages;
+  return usages.flatMap((usage) =>
+    answer.choices.map((_, index) => {
+      const completion = Math.floor((usage.completion_tokens + index) / length);
+      return { ...usage, completion_tokens: completion, total_tokens: usage.prompt_tokens + completion };
+    }),
+  );
 }
 
 /** The body of an answer that is not streamed. */

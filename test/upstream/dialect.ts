@@ -40,6 +40,8 @@ export interface Dialect {
   /** Usage of chunks without: a null, where it was asked for. */
   nullUsage: boolean;
   usageDetails(cached: number | null, reasoning: number): Record<string, unknown>;
+  /** True where a stream has a usage object for each choice, with the completion tokens of that one. */
+  usageByChoice: boolean;
   /** True where any name is taken for the one model. */
   anyModel: boolean;
   /** Fields of a body that are refused as unknown. */
@@ -106,6 +108,7 @@ export const BASE: Omit<Dialect, "model"> = {
   metrics: null,
   reasoning: "reasoning_content",
   delta: {},
+  usageByChoice: false,
   chunk: {},
   lastChunk: () => ({}),
   nullUsage: false,

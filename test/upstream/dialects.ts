@@ -88,6 +88,7 @@ export const DIALECTS: Readonly<Record<UpstreamKind, Dialect>> = {
           "llamacpp:tokens_predicted_total": generatedTokens,
         }),
     },
+    usageByChoice: true,
     chunk: { system_fingerprint: "b7000-0" },
     lastChunk: (promptTokens, completionTokens) => ({
       timings: { cache_n: 0, prompt_n: promptTokens, predicted_n: completionTokens, predicted_per_second: 100 },

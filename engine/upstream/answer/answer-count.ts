@@ -22,6 +22,16 @@ const MOST_TOKENS_PER_ESTIMATE = 4 * CHARS_PER_TOKEN;
 /** Tokens that a chat template and the upstream's own instructions may add. */
 const MOST_ADDED_TOKENS = 16_384;
 
+export interface AnswerCountParts {
+  choices: number;
+  /** True where each report is of one choice, in the order in which they end. */
+  usageByChoice: boolean;
+  /** Tokens of the prompt, where the upstream does not say. */
+  promptEstimate: number;
+  /** Most tokens of a choice. */
+  mostTokens: number;
+}
+
 interface ChoiceCount {
   pieces: number;
   bytes: number;
@@ -29,20 +39,19 @@ interface ChoiceCount {
 
 /**
  * Counts an answer as it comes, beside the counts that the upstream reports: these are used where they can be right. The last
- * report is the one that counts, since some are written before the end.
+ * report is the one that counts, since some are written before the end; with reports by choice, the last one of each.
  */
 export class AnswerCount {
   readonly #choices: ChoiceCount[];
   readonly #promptEstimate: number;
   readonly #mostTokens: number;
-  #reported: Record<string, unknown> | null = null;
+  /** Reports that make up the counts of the answer. */
+  readonly #reports: number;
+  #reported: Record<string, unknown>[] = [];
 
-  /**
-   * @param promptEstimate tokens of the prompt, where the upstream does not say
-   * @param mostTokens of one choice
-   */
-  constructor(choices: number, promptEstimate: number, mostTokens: number) {
+  constructor({ choices, usageByChoice, promptEstimate, mostTokens }: AnswerCountParts) {
     this.#mostTokens = choices * mostTokens;
+    this.#reports = usageByChoice ? choices : 1;
     this.#choices = Array.from({ length: choices }, () => ({ pieces: 0, bytes: 0 }));
     this.#promptEstimate = promptEstimate;
   }
@@ -57,7 +66,8 @@ export class AnswerCount {
   /** Null reports, and those without a number, are none. */
   report(usage: unknown): void {
     const fields: Record<string, unknown> = Object(usage);
-    if (numberOf(fields.completion_tokens) !== null || numberOf(fields.prompt_tokens) !== null) this.#reported = fields;
+    if (numberOf(fields.completion_tokens) === null && numberOf(fields.prompt_tokens) === null) return;
+    this.#reported = [...this.#reported, fields].slice(-this.#reports);
   }
 
   /** Tokens of a choice by its pieces and bytes. */
@@ -69,9 +79,10 @@ export class AnswerCount {
   whole(): CountedAnswer {
     const estimates = this.#choices.map((_, choice) => this.estimate(choice));
     const pieces = this.#choices.reduce((sum, count) => sum + count.pieces, 0);
-    const { prompt_tokens, completion_tokens, prompt_tokens_details, completion_tokens_details } = this.#reported ?? {};
+    const { prompt_tokens, prompt_tokens_details } = this.#reported.at(-1) ?? {};
     const prompt = this.#believedPrompt(numberOf(prompt_tokens), pieces);
-    const completion = numberOf(completion_tokens);
+    const completion = this.#sumOf(({ completion_tokens }) => completion_tokens);
+    const reasoning = this.#sumOf(({ completion_tokens_details: of }) => Object(of).reasoning_tokens);
     if (
       prompt === null ||
       completion === null ||
@@ -89,10 +100,18 @@ export class AnswerCount {
     return {
       promptTokens: prompt,
       cachedTokens: Math.min(prompt, numberOf(Object(prompt_tokens_details).cached_tokens) ?? 0),
-      reasoningTokens: Math.min(completion, numberOf(Object(completion_tokens_details).reasoning_tokens) ?? 0),
+      reasoningTokens: Math.min(completion, reasoning ?? 0),
       completionTokens: divided(completion, estimates),
       estimated: false,
     };
+  }
+
+  /** Null unless every choice has it. */
+  #sumOf(count: (report: Record<string, unknown>) => unknown): number | null {
+    if (this.#reported.length < this.#reports) return null;
+    return this.#reported
+      .map((report) => numberOf(count(report)))
+      .reduce((a, b) => (a === null || b === null ? null : a + b));
   }
 
   #believedPrompt(tokens: number | null, pieces: number): number | null {

@@ -26,6 +26,8 @@ interface UpstreamCall {
 export interface AnswerReaderParts {
   kind: "chat" | "text";
   choices: number;
+  /** True where each report of tokens is of one choice. */
+  usageByChoice: boolean;
   /** Tokens of the prompt, where the upstream does not say. */
   promptEstimate: number;
   /** Most tokens of a choice. */
@@ -46,7 +48,7 @@ export class AnswerReader {
   constructor(parts: AnswerReaderParts) {
     this.#parts = parts;
     this.#choices = Array.from({ length: parts.choices }, () => ({ finish: null, calls: [] }));
-    this.#count = new AnswerCount(parts.choices, parts.promptEstimate, parts.mostTokens);
+    this.#count = new AnswerCount(parts);
   }
 
   /** True once every choice has its finish. */
@@ -188,9 +190,10 @@ function tokenOf(entry: unknown): TokenLogprob {
   return { bytes: raw, logprob: typeof logprob === "number" ? logprob : Number.NEGATIVE_INFINITY };
 }
 
+/** llama-server writes those of completions as those of chats. */
 function textLogprobs(logprobs: unknown): RankedLogprob[] {
   const { tokens, token_logprobs, top_logprobs }: Record<string, unknown> = Object(logprobs);
-  if (!Array.isArray(tokens)) return [];
+  if (!Array.isArray(tokens)) return chatLogprobs(logprobs);
   const values = Array.isArray(token_logprobs) ? token_logprobs : [];
   const tops = Array.isArray(top_logprobs) ? top_logprobs : [];
   return tokens.map((token, index) => ({

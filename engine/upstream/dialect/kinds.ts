@@ -20,6 +20,8 @@ export interface UpstreamDialect {
   preemption: "here" | "its own by priority" | "never";
   /** Separates its prefix cache by the field `cache_salt`. */
   cacheSalt?: true;
+  /** Reports the tokens of each choice by themselves, in place of their sum. */
+  usageByChoice?: true;
 }
 
 /** Takes what OpenAI's API has, and nothing else. */
@@ -60,6 +62,7 @@ const DIALECTS: Readonly<Record<UpstreamKind, UpstreamDialect>> = {
     samplers: "llama.cpp",
     tokenize: "llama-server",
     preemption: "here",
+    usageByChoice: true,
   },
   nightshift: {
     refuses: ["log probabilities of the prompt", "a prefilled answer"],

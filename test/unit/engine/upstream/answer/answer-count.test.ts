@@ -1,10 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { AnswerCount } from "../../../../../engine/upstream/answer/answer-count.ts";
+import { AnswerCount, type AnswerCountParts } from "../../../../../engine/upstream/answer/answer-count.ts";
+
+function counting(parts: Partial<AnswerCountParts> = {}) {
+  return new AnswerCount({ choices: 1, usageByChoice: false, promptEstimate: 5, mostTokens: 100, ...parts });
+}
 
 /** Ten pieces of four characters. */
 function counted(...reports: unknown[]) {
-  const count = new AnswerCount(1, 5, 100);
+  const count = counting();
   for (let i = 0; i < 10; i++) count.add(0, "abcd");
   for (const report of reports) count.report(report);
   return count.whole();
@@ -52,6 +56,20 @@ describe("the counts of an answer", () => {
     expect(counted(usage(6, 2), usage(6, 9), null, {})).toMatchObject({ promptTokens: 6, completionTokens: [9] });
   });
 
+  it("are the sum of the reports where each is of one choice, and estimates until all have one", () => {
+    const count = counting({ choices: 2, usageByChoice: true });
+    for (let i = 0; i < 10; i++) count.add(i % 2, "abcd");
+    count.report(usage(6, 7, { prompt_tokens_details: { cached_tokens: 5 } }));
+    expect(count.whole()).toMatchObject({ completionTokens: [5, 5], estimated: true });
+    count.report(usage(6, 5, { prompt_tokens_details: { cached_tokens: 5 } }));
+    expect(count.whole()).toMatchObject({
+      promptTokens: 6,
+      cachedTokens: 5,
+      completionTokens: [6, 6],
+      estimated: false,
+    });
+  });
+
   it("have no more cached and reasoning tokens than tokens", () => {
     const details = {
       prompt_tokens_details: { cached_tokens: 99 },
@@ -64,7 +82,7 @@ describe("the counts of an answer", () => {
     const choices = fc.array(fc.array(fc.string({ maxLength: 30 }), { maxLength: 10 }), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(choices, fc.nat(100), (texts, completion) => {
-        const count = new AnswerCount(texts.length, 5, 100);
+        const count = counting({ choices: texts.length });
         for (const [index, pieces] of texts.entries()) for (const piece of pieces) count.add(index, piece);
         count.report(usage(5, completion));
         const { completionTokens, estimated } = count.whole();
@@ -76,7 +94,7 @@ describe("the counts of an answer", () => {
   });
 
   it("are estimated by bytes where pieces are long", () => {
-    const count = new AnswerCount(1, 5, 100);
+    const count = counting();
     count.add(0, "ä".repeat(40));
     expect(count.estimate(0)).toBe(20);
   });

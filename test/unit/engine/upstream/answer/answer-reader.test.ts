@@ -5,7 +5,14 @@ import { AnswerReader, type AnswerReaderParts } from "../../../../../engine/upst
 
 function readerOf(parts: Partial<AnswerReaderParts> = {}) {
   const reader = new AnswerReader({
-    ...{ kind: "chat", choices: 1, promptEstimate: 3, mostTokens: 1000, callId: () => "call_new" },
+    ...{
+      kind: "chat",
+      choices: 1,
+      usageByChoice: false,
+      promptEstimate: 3,
+      mostTokens: 1000,
+      callId: () => "call_new",
+    },
     ...parts,
   });
   const choice = (fields: object, index = 0) => reader.read({ choices: [{ index, finish_reason: null, ...fields }] });
@@ -198,6 +205,14 @@ describe("log probabilities", () => {
     expect(choice({ text: "ab", logprobs })[0]!.logprobs).toEqual([
       { bytes: Buffer.from("a"), logprob: -1, top: [{ bytes: Buffer.from("c"), logprob: -3 }] },
       { bytes: Buffer.from("b"), logprob: -2, top: [] },
+    ]);
+  });
+
+  it("are read of completions that have them in the form of chats", () => {
+    const { choice } = readerOf({ kind: "text" });
+    const entry = { token: "a", bytes: [97], logprob: -1, top_logprobs: [] };
+    expect(choice({ text: "a", logprobs: { content: [entry] } })[0]!.logprobs).toEqual([
+      { bytes: Uint8Array.of(97), logprob: -1, top: [] },
     ]);
   });
 });

@@ -15,6 +15,8 @@ const MOST_WAIT_MS = 2000;
 export interface AttemptsParts extends VisitParts {
   /** Estimated tokens of prompt and answer. */
   tokens: number;
+  /** Its choices or inputs. */
+  sequences: number;
   /** Of the prompt, as prefix-blocks.ts has them. */
   blocks: readonly number[];
   /** Its place is needed: true once nothing is left of what was passed on of its answer. */
@@ -55,10 +57,10 @@ export async function attempts(parts: AttemptsParts): Promise<ApiError | null> {
 
 /** The error of a request that no replica will take; null where the signal has aborted. */
 async function entered(parts: AttemptsParts, history: History): Promise<Visit | ApiError | null> {
-  const { access, tier, tokens, blocks, signal } = parts;
+  const { access, tier, tokens, sequences, blocks, signal } = parts;
   const mayPreempt = () => history.preemptions < MOST_PREEMPTIONS && parts.mayPreempt();
   try {
-    return await access.gate.enter({ tier, tokens, blocks, mayPreempt, ...history }, signal);
+    return await access.gate.enter({ tier, tokens, sequences, blocks, mayPreempt, ...history }, signal);
   } catch (error) {
     if (signal.aborted) return null;
     if (error instanceof ApiError) return error;

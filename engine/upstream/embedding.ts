@@ -14,6 +14,7 @@ export class Embedding implements WorkRequest {
   readonly tier: Tier;
   readonly promptTokens: number;
   readonly answerTokens = 0;
+  readonly sequences: number;
   readonly blocks = [];
   readonly echo = null;
   readonly begun = false;
@@ -32,6 +33,7 @@ export class Embedding implements WorkRequest {
     this.#access = access;
     this.tier = tier;
     this.promptTokens = Math.ceil(inputs.reduce((sum, input) => sum + sizeOf(input), 0));
+    this.sequences = inputs.length;
     this.#model = model;
     this.#inputs = inputs;
     this.#listener = listener;

@@ -30,6 +30,7 @@ export class Generation implements WorkRequest {
   readonly tier: Tier;
   readonly promptTokens: number;
   readonly answerTokens: number;
+  readonly sequences: number;
   readonly blocks: readonly number[];
   readonly echo: string | null;
   readonly #parts: GenerationParts;
@@ -46,6 +47,7 @@ export class Generation implements WorkRequest {
     this.tier = tier;
     this.promptTokens = prompt.kind === "tokens" ? prompt.tokens.length : Math.ceil(text.length / CHARS_PER_TOKEN);
     this.answerTokens = n * (maxTokens ?? 0);
+    this.sequences = n;
     const salt = parts.access.salt(parts.submission.owner);
     this.blocks = prefixBlocks(salt === null ? parts.upstreamModel : `${parts.upstreamModel}\n${salt}`, text);
     this.echo = echo && prompt.kind === "text" ? prompt.text : null;

@@ -14,6 +14,8 @@ export interface WorkRequest {
   /** Estimates: the upstream counts at the end. `answerTokens` is 0 where there is no bound. */
   readonly promptTokens: number;
   readonly answerTokens: number;
+  /** Its choices or inputs. */
+  readonly sequences: number;
   /** Of the prompt, as prefix-blocks.ts has them. */
   readonly blocks: readonly number[];
   /** The text of the prompt, where the client asked for it. */
@@ -64,6 +66,7 @@ export class UpstreamWork implements Ticket {
         access,
         tier: request.tier,
         tokens: request.promptTokens + request.answerTokens,
+        sequences: request.sequences,
         blocks: request.blocks,
         signal: this.#abort.signal,
         content: () => request.begun,

@@ -11,6 +11,8 @@ export interface Entrance {
   tier: Tier;
   /** Estimated tokens of prompt and answer. */
   tokens: number;
+  /** Its choices or inputs. */
+  sequences: number;
   /** Of the prompt, as prefix-blocks.ts has them. */
   blocks: readonly number[];
   /** URLs of replicas that have failed at it; they are tried last. */
@@ -146,7 +148,7 @@ export class Gate {
   }
 
   #tryEnter(entrance: Entrance): Visit | null {
-    const { tier, tokens, blocks, avoid } = entrance;
+    const { tier, tokens, sequences, blocks, avoid } = entrance;
     if (!isOnline(tier) && this.#rate.lowerWaitMs(tokens) > 0) return null;
     const candidates = this.#candidates();
     // Where no breaker admits, each of them tries one request at a time rather than refuse all.
@@ -162,7 +164,7 @@ export class Gate {
       kvUsed: replica.load.kvUsed,
     }));
     if (!seen.some(({ healthy }) => healthy)) return null;
-    const visit = this.#placement.choose(seen, blocks)?.replica.replica.enter(tier, tokens, last) ?? null;
+    const visit = this.#placement.choose(seen, blocks)?.replica.replica.enter(tier, tokens, last, sequences) ?? null;
     if (visit === null) return null;
     visit.mayPreempt = entrance.mayPreempt;
     if (!isOnline(tier)) visit.rate = this.#rate.takeLower(tokens);

@@ -36,7 +36,9 @@ export class Replica {
   requests = 0;
   tokens = 0;
   online = 0;
-  /** Requests that it computes at once; null where it does not say. */
+  /** The choices and inputs of the requests in flight: each takes a slot of its own. */
+  sequences = 0;
+  /** Sequences that it computes at once; null where it does not say. */
   slots: number | null = null;
   /** Those of flex and batch in flight, the oldest first. */
   readonly lower = new Set<Visit>();
@@ -105,7 +107,7 @@ export class Replica {
 
   /** True when `enter` would let a request in. */
   admits(tier: Tier, last: boolean): boolean {
-    return this.breaker.admits(last) && (isOnline(tier) || (this.limit.free && this.requests < this.#sharedSlots));
+    return this.breaker.admits(last) && (isOnline(tier) || (this.limit.free && this.sequences < this.#sharedSlots));
   }
 
   /**
@@ -115,23 +117,26 @@ export class Replica {
   makeRoom(): void {
     const queued = !this.limit.stale && (this.load.waiting ?? 0) > 0;
     if (!queued && this.slots === null) return;
-    let excess = Math.max(this.limit.inFlight - this.limit.limit, this.requests - (this.slots ?? this.requests));
-    if (excess <= 0) return;
+    let beyondLimit = this.limit.inFlight - this.limit.limit;
+    let beyondSlots = this.sequences - (this.slots ?? this.sequences);
     const youngest = [...this.lower].reverse();
     for (const tier of ["batch", "flex"]) {
       for (const visit of youngest) {
-        if (excess > 0 && visit.tier === tier && visit.preempt()) excess--;
+        if (beyondLimit <= 0 && beyondSlots <= 0) return;
+        if (visit.tier !== tier || !visit.preempt()) continue;
+        beyondLimit--;
+        beyondSlots -= visit.sequences;
       }
     }
   }
 
   /** Lets a request in; null where the breaker, or for flex and batch the limit, has no room now. */
-  enter(tier: Tier, tokens: number, last: boolean): Visit | null {
+  enter(tier: Tier, tokens: number, last: boolean, sequences = 1): Visit | null {
     if (!this.admits(tier, last)) return null;
     if (isOnline(tier)) this.limit.online();
     const place = isOnline(tier) ? null : this.limit.enter();
     const passage = this.breaker.enter(last);
-    return passage === null ? null : new Visit(this, { passage, place, tier, tokens });
+    return passage === null ? null : new Visit(this, { passage, place, tier, tokens, sequences });
   }
 }
 
@@ -146,6 +151,7 @@ interface VisitParts {
   place: Place | null;
   tier: Tier;
   tokens: number;
+  sequences: number;
 }
 
 /** A request in flight at a replica; it is left exactly once, whatever becomes of it. */
@@ -164,12 +170,17 @@ export class Visit {
     this.#parts = parts;
     replica.requests++;
     replica.tokens += parts.tokens;
+    replica.sequences += parts.sequences;
     if (isOnline(parts.tier)) replica.online++;
     else replica.lower.add(this);
   }
 
   get tier(): Tier {
     return this.#parts.tier;
+  }
+
+  get sequences(): number {
+    return this.#parts.sequences;
   }
 
   /** Aborts when the request is preempted: its connection is destroyed then, and nothing more of its answer counts. */
@@ -190,9 +201,10 @@ export class Visit {
     if (this.#left) return;
     this.#left = true;
     const { replica } = this;
-    const { passage, place, tier, tokens } = this.#parts;
+    const { passage, place, tier, tokens, sequences } = this.#parts;
     replica.requests--;
     replica.tokens -= tokens;
+    replica.sequences -= sequences;
     if (isOnline(tier)) replica.online--;
     else replica.lower.delete(this);
     passage.end(failed ? "failure" : ending === "clean" ? "success" : "neutral");

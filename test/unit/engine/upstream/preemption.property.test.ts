@@ -24,7 +24,15 @@ class Request {
   outcome: string | null = null;
 
   constructor(access: UpstreamAccess, tier: (typeof TIERS)[number], seen: boolean) {
-    const parts = { access, tier, tokens: 1, blocks: [], signal: this.abort.signal, content: () => false };
+    const parts = {
+      access,
+      tier,
+      tokens: 1,
+      sequences: 1,
+      blocks: [],
+      signal: this.abort.signal,
+      content: () => false,
+    };
     const attempt = (visit: Visit) => this.#attempt(visit);
     this.ended = attempts({ ...parts, mayPreempt: () => !seen, attempt }).then((error) => {
       this.outcome = this.abort.signal.aborted ? "cancelled" : (error?.code ?? "ok");
@@ -84,6 +92,7 @@ test("each request ends once, whatever is preempted, and none is attempted more 
         expect(visits).toBeLessThanOrEqual(3);
       }
       expect([replica.requests, replica.tokens, replica.lower.size, access.gate.waiting]).toEqual([0, 0, 0, 0]);
+      expect(replica.sequences).toBe(0);
       await access.close();
     }),
     { numRuns: 150 },

@@ -60,6 +60,27 @@ describe("an online request at a replica whose slots are taken", () => {
     for (const { ticket } of works) ticket.cancel();
   });
 
+  it("counts a slot for each choice and each input", async () => {
+    const { engine, box, access, replica } = await boxOf();
+    const choices = run(engine, chat("wait", { tier: "batch", n: SLOTS }));
+    await choices.begun;
+    expect(await outcomeOf(engine, chat("now"))).toBe("now");
+    expect(await box.seen(CHAT)[0]!.closed).toBe("aborted");
+    choices.ticket.cancel();
+    await expect.poll(() => replica.sequences).toBe(0);
+    box.script = () => ({ kind: "stall", after: "headers" });
+    const nothing = () => {};
+    const listener = { accepted: nothing, started: nothing, vector: nothing, failed: nothing, mayRestart: () => true };
+    const inputs = ["a", "b", "c"].map((text) => ({ kind: "text" as const, text }));
+    const embeddings = engine.embed({ tier: "batch", owner: "o", endpoint: "/v1/embeddings", inputs }, listener);
+    const { closed } = await box.arrival("/v1/embeddings");
+    const online = run(engine, chat("again"));
+    expect(await closed).toBe("aborted");
+    embeddings.cancel();
+    online.ticket.cancel();
+    await expect.poll(() => [replica.sequences, access.gate.waiting]).toEqual([0, 0]);
+  });
+
   it("takes the slot of batch before that of flex, and none of a stream that a client reads", async () => {
     const { engine, box, begun } = await boxOf();
     await begun("batch", 1);
@@ -160,7 +181,14 @@ test.each<[UpstreamConfig["kind"], Partial<UpstreamConfig>, boolean]>([
   const replica = access.replicas[0]!;
   replica.healthy = true;
   const signal = new AbortController().signal;
-  const entrance = { tokens: 1, blocks: [], avoid: new Set<string>(), preempted: false, mayPreempt: () => true };
+  const entrance = {
+    tokens: 1,
+    sequences: 1,
+    blocks: [],
+    avoid: new Set<string>(),
+    preempted: false,
+    mayPreempt: () => true,
+  };
   for (let nth = 0; nth < 5; nth++) await access.gate.enter({ ...entrance, tier: "batch" }, signal);
   replica.reported({ running: 4, waiting: 1, kvUsed: null, generatedTokens: null }, 1000);
   await access.gate.enter({ ...entrance, tier: "default" }, signal);

@@ -15,16 +15,18 @@ function setUp(urls: readonly string[] = ["a"]) {
   const entered: string[] = [];
   const visits: Visit[] = [];
   const enter = (tier: Tier, name: string = tier, signal = new AbortController().signal, avoid = new Set<string>()) =>
-    gate.enter({ tier, tokens: 10, blocks: [], avoid, preempted: false, mayPreempt: () => false }, signal).then(
-      (visit) => {
-        entered.push(name);
-        visits.push(visit);
-        return visit;
-      },
-      (error: unknown) => {
-        throw error;
-      },
-    );
+    gate
+      .enter({ tier, tokens: 10, sequences: 1, blocks: [], avoid, preempted: false, mayPreempt: () => false }, signal)
+      .then(
+        (visit) => {
+          entered.push(name);
+          visits.push(visit);
+          return visit;
+        },
+        (error: unknown) => {
+          throw error;
+        },
+      );
   /** Fills the limit of eight requests with flex. */
   const fill = async () => {
     for (let i = 0; i < 8; i++) await enter("flex", "filler");

@@ -70,6 +70,7 @@ export class SimulatedReplicas {
     const entrance = {
       tier: "default" as const,
       tokens,
+      sequences: 1,
       blocks,
       avoid: new Set<string>(),
       preempted: false,

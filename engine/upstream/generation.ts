@@ -99,7 +99,7 @@ export class Generation implements WorkRequest {
     this.#begun = false;
     access.dropped(this.#passed);
     this.#passed = 0;
-    listener.accepted(this.promptTokens, this.echo);
+    listener.accepted(this.promptTokens, this.echo, true);
     return true;
   }
 

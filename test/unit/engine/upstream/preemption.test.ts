@@ -48,6 +48,8 @@ describe("an online request at a replica whose slots are taken", () => {
     expect(await works[2]!.ended).toBeNull();
     expect(works[2]!.texts).toEqual(["wait batch 2"]);
     expect(works[2]!.events).toEqual(["accepted 5", "started 0", "mayRestart preempted", "accepted 5", "started 0"]);
+    // A client that leaves before the next answer is charged by estimates, and its row is marked.
+    expect(works[2]!.estimated).toEqual([true, true]);
     expect(told.retried).toEqual([]);
   });
 

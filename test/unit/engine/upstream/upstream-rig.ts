@@ -85,7 +85,7 @@ export function chat(text: string, more: Partial<Submission> = {}): Submission {
 export function run(engine: UpstreamEngine, submission: Submission, restarts = true) {
   const texts = Array.from({ length: submission.n }, () => "");
   const left = new Set(texts.keys());
-  const seen = { events: [] as string[], texts, finishes: [] as unknown[] };
+  const seen = { events: [] as string[], estimated: [] as boolean[], texts, finishes: [] as unknown[] };
   let settle: (error: ApiError | null) => void;
   let begin: () => void;
   const ended = new Promise<ApiError | null>((resolve) => {
@@ -95,7 +95,10 @@ export function run(engine: UpstreamEngine, submission: Submission, restarts = t
     begin = resolve;
   });
   const listener: RequestListener = {
-    accepted: (tokens) => seen.events.push(`accepted ${tokens}`),
+    accepted: (tokens, _text, estimated = false) => {
+      seen.events.push(`accepted ${tokens}`);
+      seen.estimated.push(estimated);
+    },
     started: (index) => seen.events.push(`started ${index}`),
     output: ({ index, text, finish }) => {
       texts[index] += text;

@@ -61,7 +61,7 @@ export function buildProgram(version: string, actions: Actions): Command {
     .action((flags) => orPrintOptionsError(program, () => actions.serve(flags)));
 
   addFlags(program.command("doctor"))
-    .description("check hardware, libraries and models, and recommend settings")
+    .description("check hardware, libraries, models and upstreams, and recommend settings")
     .option("--json", "print JSON")
     .addHelpText("after", HINT)
     .action((flags) => orPrintOptionsError(program, () => actions.doctor(flags)));

@@ -40,14 +40,26 @@ function modelRow({ id, upstream_id, state, context }: UpstreamReport["models"][
   return [id, upstream_id, state, context === null ? "-" : grouped(context)];
 }
 
-const REPLICA_HEAD = ["replica", "state", "online", "flex+batch", "limit", "running", "waiting", "KV", "report"];
+const REPLICA_HEAD = [
+  "replica",
+  "state",
+  "weight",
+  "online",
+  "flex+batch",
+  "limit",
+  "running",
+  "waiting",
+  "KV",
+  "report",
+];
 
 function replicaRow(replica: Replica): string[] {
-  const { url, in_flight: inFlight, limit, load } = replica;
+  const { url, weight, in_flight: inFlight, limit, load } = replica;
   const said = (value: number | null | undefined) => (value == null ? "-" : grouped(value));
   return [
     url,
     stateOf(replica),
+    String(weight),
     grouped(inFlight.online),
     grouped(inFlight.lower_tiers),
     grouped(limit),

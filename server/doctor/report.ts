@@ -59,7 +59,10 @@ export function reportText({ ok, version, machine, models, upstreams }: DoctorRe
     }
   }
   for (const upstream of upstreams) lines.push(...upstreamLines(upstream));
-  lines.push(ok ? "All checks passed." : WHAT_TO_DO);
+  const noted = upstreams.some(({ notes }) => notes.length > 0);
+  lines.push(
+    ok ? (noted ? "No check failed; the notes on upstreams say what to change." : "All checks passed.") : WHAT_TO_DO,
+  );
   return `${lines.join("\n")}\n`;
 }
 

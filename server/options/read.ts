@@ -79,12 +79,15 @@ function split(values: string): string[] {
 function parse<T>(kind: Kind<T>, schema: z.ZodType<T>, { source, value }: Setting): T {
   const result = z.safeParse(schema, value);
   if (result.success) return result.data;
+  // The reason stands first where it has a place: what is allowed may be long.
+  if (kind.nested && result.error.issues.every(({ path }) => path.length > 0))
+    throw new OptionsError(`${source.replace(/,$/, "")}: ${places(result.error)}. It must be ${kind.allowed}.`);
   if (kind.nested) throw new OptionsError(`${source} must be ${kind.allowed}: ${places(result.error)}.`);
   const shown = typeof value === "string" ? value : JSON.stringify(value);
   throw new OptionsError(`${source} must be ${kind.allowed}; it is ${JSON.stringify(String(shown).slice(0, 200))}.`);
 }
 
-/** `0.secret: why; 1.url: why` */
+/** `0.secret: why; gpu.timeouts.connect: why` */
 function places(error: z.ZodError): string {
   return error.issues
     .map(({ path, message }) => [...(path.length > 0 ? [path.join(".")] : []), message].join(": "))

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { parseNightWindow } from "../../../batch/shift/window-parser.ts";
 import { ONLINE_TIERS } from "../../../engine/protocol/request.ts";
 import type { Kind } from "./kind.ts";
+import { windowText } from "./shift-kind.ts";
 
 /** The ways in which the model is chosen where no rule holds. */
 export const ROUTE_CHOICES = ["first", "cheapest", "fastest"] as const;
@@ -15,7 +15,8 @@ const MOST_MODELS = 16;
 const MOST_RULES = 64;
 
 const name = z.string().min(1).max(256);
-const oneOrMore = <T>(one: z.ZodType<T>) => z.union([one.transform((value) => [value]), z.array(one).min(1).max(100)]);
+const oneOrMore = <T>(one: z.ZodType<T>) =>
+  z.preprocess((value) => (Array.isArray(value) ? value : [value]), z.array(one).min(1).max(100));
 
 const pattern = z
   .string()
@@ -29,14 +30,6 @@ const pattern = z
     }
   }, "is not a regular expression");
 
-const window = z.string().refine((text) => {
-  try {
-    return parseNightWindow(text) !== null;
-  } catch {
-    return false;
-  }
-}, 'is not a window such as "Mon-Fri 19:00-07:00"');
-
 const condition = z.strictObject({
   promptTokens: z.number().int().min(1).max(100_000_000).optional(),
   tools: z.boolean().optional(),
@@ -45,18 +38,18 @@ const condition = z.strictObject({
   owners: oneOrMore(name).optional(),
   text: pattern.optional(),
   waitMs: z.number().int().min(1).max(3_600_000).optional(),
-  hours: oneOrMore(window).optional(),
+  hours: oneOrMore(windowText).optional(),
   budgetLeft: z.number().min(0).max(1).optional(),
 });
 
 /** True is `[model]`. */
-const overflow = z.union([
-  z.boolean().transform((models): OverflowStep[] => (models ? ["model"] : [])),
+const overflow = z.preprocess(
+  (value) => (typeof value === "boolean" ? (value ? ["model"] : []) : value),
   z
     .array(z.enum(OVERFLOW_STEPS))
     .max(OVERFLOW_STEPS.length)
     .refine((steps) => new Set(steps).size === steps.length, "names a step twice"),
-]);
+);
 
 const route = z
   .strictObject({

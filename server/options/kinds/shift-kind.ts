@@ -7,7 +7,8 @@ const share = z.number().min(0).max(1);
 
 const timezone = z.string().refine(isTimezone, "there is no such time zone; one is Europe/Berlin");
 
-const window = z.string().superRefine((text, context) => {
+/** A window such as "Mon-Fri 19:00-07:00", as text. */
+export const windowText = z.string().superRefine((text, context) => {
   try {
     parseNightWindow(text);
   } catch (error) {
@@ -19,7 +20,7 @@ const window = z.string().superRefine((text, context) => {
 const settings = z.strictObject({
   mode: choice(SHIFT_MODES).schema.optional(),
   night: z
-    .preprocess((value) => (typeof value === "string" ? [value] : value), z.array(window).min(1).max(100))
+    .preprocess((value) => (typeof value === "string" ? [value] : value), z.array(windowText).min(1).max(100))
     .optional(),
   timezone: timezone.optional(),
   trickle: share.optional(),

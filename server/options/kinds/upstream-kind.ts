@@ -2,6 +2,7 @@ import { z } from "zod";
 import { PRIORITY_STYLES, type PriorityStyle } from "../../../engine/upstream/dialect/priority.ts";
 import {
   DEFAULT_TIMEOUTS,
+  NO_CAPS,
   type RateConfig,
   type ReplicaConfig,
   UPSTREAM_KINDS,
@@ -101,13 +102,22 @@ const settings = z
     context: z.number().int().min(16).max(100_000_000).nullable().default(null),
     trusted: z.boolean().default(false),
     timeouts,
-    rate: z.strictObject({ requestsPerMinute: perMinute, tokensPerMinute: perMinute }).prefault({}),
+    rate: z
+      .strictObject({ requestsPerMinute: perMinute, tokensPerMinute: perMinute })
+      .refine(
+        ({ requestsPerMinute, tokensPerMinute }) => requestsPerMinute !== null || tokensPerMinute !== null,
+        "has neither requestsPerMinute nor tokensPerMinute",
+      )
+      .default(NO_CAPS),
   })
   .refine(
     ({ url, replicas }) => (url === undefined) !== (replicas === undefined),
-    "has neither or both of url and replicas",
+    "has neither or both of url and replicas: set one of them",
   )
-  .refine(({ apiKeyEnv, apiKeyFile }) => apiKeyEnv === null || apiKeyFile === null, "has both apiKeyEnv and apiKeyFile")
+  .refine(
+    ({ apiKeyEnv, apiKeyFile }) => apiKeyEnv === null || apiKeyFile === null,
+    "has both apiKeyEnv and apiKeyFile: set one of them",
+  )
   .transform(({ url, replicas, ...rest }) => ({ ...rest, replicas: replicas ?? url ?? [] }))
   .refine(({ replicas }) => new Set(replicas.map((one) => one.url)).size === replicas.length, "has a replica twice");
 
@@ -123,13 +133,12 @@ const written = z
     return { name: text.slice(0, divider), ...plain(text.slice(divider + 1)) };
   });
 
-/** An error's path has the upstream's name. */
+/** An error's path begins with the upstream's name. */
 const named = z.looseObject({ name }).transform(({ name, ...rest }, context): UpstreamSetting => {
-  const { data, error } = settings.safeParse(rest);
-  if (data !== undefined) return { name, ...data };
-  for (const { message, path } of error.issues) context.addIssue({ code: "custom", message, path: [name, ...path] });
-  return z.NEVER;
+  return { name, ...orIssues(settings.safeParse(rest), context, [name]) };
 });
+
+const one = z.union([written, z.unknown()]).pipe(named);
 
 /** In the file a list, or a map of names to URLs or to maps. */
 const sources = z.union([
@@ -151,11 +160,19 @@ export function upstreams(): Kind<UpstreamSetting[]> {
       "name=url, with an http or https URL such as http://gpu-1:8000/v1; in the file a map of names to URLs, or to maps of " +
       "url or replicas, kind, models, apiKeyEnv, apiKeyFile, priority, context, trusted, timeouts and rate",
     schema: sources
-      .pipe(z.array(z.union([written, z.unknown()]).pipe(named)))
+      .transform((list, context) => list.map((source) => orIssues(one.safeParse(source), context)))
       .refine((list) => new Set(list.map((one) => one.name)).size === list.length, "two have the same name"),
     list: true,
     nested: true,
   };
+}
+
+/** The value; its issues become those of the context, below the path. */
+function orIssues<T>(result: z.ZodSafeParseResult<T>, context: z.RefinementCtx, below: PropertyKey[] = []): T {
+  if (result.success) return result.data;
+  for (const { message, path } of result.error.issues)
+    context.addIssue({ code: "custom", message, path: [...below, ...path] });
+  return z.NEVER;
 }
 
 function urlProblem(text: string): string | null {

@@ -101,15 +101,24 @@ describe("advice on an upstream", () => {
   });
 });
 
+const MACHINE = { platform: "p", node: "n", cpu: "c", cores: 4, memory: 1e9, freeMemory: 1e9 };
+const GOOD = { name: "up", kind: "vllm" as const, replicas: [WELL], notes: [] };
+
 test("the report shows upstreams, and fails with a replica that fails", () => {
-  const machine = { platform: "p", node: "n", cpu: "c", cores: 4, memory: 1e9, freeMemory: 1e9 };
-  const good = { name: "up", kind: "vllm" as const, replicas: [WELL], notes: [] };
   const bad = { name: "gone", kind: null, replicas: [failed(null)], notes: ["Do this."] };
-  const text = reportText(makeReport("1", machine, [], [good, bad]));
+  const text = reportText(makeReport("1", MACHINE, [], [GOOD, bad]));
   for (const part of ["Upstream up", "m; context 4,096 tokens", `${URL}: answers, its load can be read`]) {
     expect(text).toContain(part);
   }
   expect(text).toMatch(/Upstream gone\n +kind +not known\n +replica +http:.*: failed\n\n {2}- Do this\./);
   expect(text).toContain("A check failed");
-  expect(makeReport("1", machine, [], [good])).toMatchObject({ ok: true });
+  expect(makeReport("1", MACHINE, [], [GOOD])).toMatchObject({ ok: true });
+});
+
+test("the end of the report refers to the notes on upstreams where there are any", () => {
+  const of = (notes: string[]) => reportText(makeReport("1", MACHINE, [], [{ ...GOOD, notes }]));
+  expect(of(["Do this."])).toMatch(
+    /\n {2}- Do this\.\n\nNo check failed; the notes on upstreams say what to change\.\n$/,
+  );
+  expect(of([])).toMatch(/\nAll checks passed\.\n$/);
 });

@@ -30,6 +30,16 @@ test.each(["[flex, flex]", "[batch]"])("an overflow of other steps is refused: %
   await expect(routesOf(`routes: { chat: { models: [a, b], overflow: ${steps} } }`)).rejects.toThrow("overflow");
 });
 
+test.each([
+  ["overflow: [modle]", 'chat.overflow.0: Invalid option: expected one of "model"|"flex"'],
+  ["rules: [{ when: { hours: '25:00-07:00' }, model: a }]", 'the window "25:00-07:00" has no time 25:00'],
+  ["rules: [{ when: { tiers: batch }, model: a }]", "chat.rules.0.when.tiers.0: Invalid option: expected one of"],
+])("an error of a route begins with its place and its reason: %s", async (setting, reason) => {
+  const reading = routesOf(`routes: { chat: { models: [a, b], ${setting} } }`);
+  await expect(reading).rejects.toThrow(/"routes" in \S+, line 1: chat\./);
+  await expect(reading).rejects.toThrow(reason);
+});
+
 const EXAMPLES = [...readFileSync("docs/routes.md", "utf8").matchAll(/```yaml\n([\s\S]*?)```/g)].map(
   ([, yaml]) => yaml!,
 );

@@ -122,6 +122,7 @@ describe("upstreams", () => {
     ["a longer timeout", { a: { url: "http://a", timeouts: { silence: "2h" } } }, "must be seconds from 0.1 to 3,600"],
     ["an unknown timeout", { a: { url: "http://a", timeouts: { total: 1 } } }, "total"],
     ["a rate of nothing", { a: { url: "http://a", rate: { tokensPerMinute: 0 } } }, "tokensPerMinute"],
+    ["an empty rate", { a: { url: "http://a", rate: {} } }, "has neither requestsPerMinute nor"],
     ["a rate of half a request", { a: { url: "http://a", rate: { requestsPerMinute: 0.5 } } }, "requestsPerMinute"],
     ["an unknown rate", { a: { url: "http://a", rate: { requestsPerDay: 1 } } }, "requestsPerDay"],
     ["a number", 7, ""],
@@ -132,8 +133,8 @@ describe("upstreams", () => {
   });
 
   it.each<[unknown, string, string]>([
-    [{ a: "http://a", b: { url: "http://b", kind: "gpt" } }, "1.b.kind", "expected one of"],
-    [{ a: "ftp://a" }, "0.a.url.0.url", "is not an http or https URL"],
+    [{ a: "http://a", b: { url: "http://b", kind: "gpt" } }, "b.kind", "expected one of"],
+    [{ a: "ftp://a" }, "a.url.0.url", "is not an http or https URL"],
   ])("the error of %j says where it is and why", (value, path, message) => {
     const issues = schema.safeParse(value).error?.issues ?? [];
     expect(issues.map((issue) => issue.path.join("."))).toEqual([path]);

@@ -51,7 +51,7 @@ export function failureError(
       return invalidRequest(
         "upstream_refused",
         null,
-        `The upstream '${upstream}' refuses this request as invalid.${said}`,
+        `The upstream '${upstream}' refuses this request as invalid.${said || " The server's log says why, for its operator."}`,
       );
     }
   }

@@ -39,6 +39,13 @@ it("has the words of a trusted upstream about the client's request, and no more 
   }
 });
 
+it("names the log to a client that may not have the words of an upstream that refuses its request", () => {
+  const { message } = errorOf(classified("client", { message: "some words" }));
+  expect(message).toBe(
+    "The upstream 'up' refuses this request as invalid. The server's log says why, for its operator.",
+  );
+});
+
 test.each([
   ["OpenAI", { message: "Too long.", code: "context_length_exceeded" }, undefined],
   [

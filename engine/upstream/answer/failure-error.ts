@@ -65,7 +65,8 @@ export function isTooLong(error: UpstreamError | null): boolean {
 export function tooLongRequest(error: UpstreamError | null, said = ""): ApiError {
   const excess = excessOf(error?.message ?? "");
   const details = { param: null, ...(excess !== null && { excess }) };
-  return new ApiError("context_length_exceeded", `The request is too long for this model.${said}`, details);
+  const counts = excess === null ? "" : ` Its prompt has ${excess.tokens} tokens, of at most ${excess.most}.`;
+  return new ApiError("context_length_exceeded", `The request is too long for this model.${counts}${said}`, details);
 }
 
 /** Tokens of the prompt and of the context, as llama-server and this server write them; null for other words. */

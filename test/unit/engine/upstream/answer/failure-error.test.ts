@@ -64,6 +64,7 @@ test.each([
     { tokens: 12, most: 9 },
   ],
 ])("a request that is too long is one in the words of %s", (_, error, excess) => {
-  const { status, code, excess: told } = errorOf(classified("client", error));
+  const { status, code, excess: told, message } = errorOf(classified("client", error));
   expect({ status, code, told }).toEqual({ status: 400, code: "context_length_exceeded", told: excess });
+  expect(message.includes("Its prompt has 12 tokens, of at most 9.")).toBe(excess !== undefined);
 });

@@ -1,9 +1,10 @@
 import { ApiError } from "../../openapi/api-error.ts";
 import { mayRetry } from "./answer/answer-class.ts";
 import { failureError } from "./answer/failure-error.ts";
+import { type HedgeParts, hedgedOutcome } from "./hedged-outcome.ts";
 import { Visit } from "./replica/replica.ts";
 import { retryDelayMs } from "./replica/retry-budget.ts";
-import { type VisitOutcome, type VisitParts, visitOutcome } from "./visit-outcome.ts";
+import type { VisitOutcome } from "./visit-outcome.ts";
 
 /** Further attempts of one request, each only while its client has seen nothing. */
 const MOST_RETRIES = 2;
@@ -12,13 +13,7 @@ const MOST_PREEMPTIONS = 2;
 /** Milliseconds that a request waits for the only replica where that asks for it: a longer wait is the client's. */
 const MOST_WAIT_MS = 2000;
 
-export interface AttemptsParts extends VisitParts {
-  /** Estimated tokens of prompt and answer. */
-  tokens: number;
-  /** Its choices or inputs. */
-  sequences: number;
-  /** Of the prompt, as prefix-blocks.ts has them. */
-  blocks: readonly number[];
+export interface AttemptsParts extends HedgeParts {
   /** Its place is needed: true once nothing is left of what was passed on of its answer. */
   mayPreempt: () => boolean;
 }
@@ -44,15 +39,25 @@ export async function attempts(parts: AttemptsParts): Promise<ApiError | null> {
   const { access, signal } = parts;
   const history: History = { retries: 0, preemptions: 0, avoid: new Set(), preempted: false };
   access.retries.requested();
+  if (parts.hedge !== null) access.hedging?.requested();
   for (;;) {
     const visit = await entered(parts, history);
     if (!(visit instanceof Visit)) return visit;
-    const outcome = await visitOutcome(visit, parts);
-    if (outcome.kind === "failed") history.avoid.add(visit.replica.url);
+    const outcome = await hedgedOutcome(visit, attemptParts(parts, history));
     const next = following(outcome, parts, history);
     if (next.kind === "over") return next.error;
     if (next.kind === "later") await access.pause(next.waitMs, signal);
   }
+}
+
+/** A request that has failed is not hedged. */
+function attemptParts(parts: AttemptsParts, { avoid }: History): HedgeParts {
+  const failed: HedgeParts["failed"] = (failure, replica) => {
+    avoid.add(replica.url);
+    parts.failed?.(failure, replica);
+  };
+  const hedge = parts.hedge !== null && avoid.size > 0 ? { ...parts.hedge, mayHedge: false } : parts.hedge;
+  return { ...parts, failed, hedge };
 }
 
 /** The error of a request that no replica will take; null where the signal has aborted. */
@@ -71,7 +76,7 @@ async function entered(parts: AttemptsParts, history: History): Promise<Visit | 
 /**
  * | outcome | what follows |
  * |---|---|
- * | ok, cancelled | the end |
+ * | ok, cancelled, outrun | the end |
  * | preempted | another attempt at once, in front of those that wait; it takes no retry |
  * | failed, of a class that may be retried, before any content, with retries left | another attempt after a wait |
  * | failed otherwise | the end with its error |
@@ -81,6 +86,7 @@ function following(outcome: VisitOutcome, parts: AttemptsParts, history: History
   switch (outcome.kind) {
     case "ok":
     case "cancelled":
+    case "outrun":
       return { kind: "over", error: null };
     case "preempted":
       history.preemptions++;

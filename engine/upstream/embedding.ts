@@ -17,6 +17,7 @@ export class Embedding implements WorkRequest {
   readonly sequences: number;
   readonly blocks = [];
   readonly echo = null;
+  readonly hedge = null;
   readonly begun = false;
   readonly #access: Pick<UpstreamAccess, "estimated">;
   readonly #model: string;
@@ -49,6 +50,7 @@ export class Embedding implements WorkRequest {
     if (vectors === null) throw new AttemptFailure({ kind: "broken" });
     const counted = promptTokensOf(answer, this.promptTokens);
     const tokens = counted ?? this.promptTokens;
+    visit.claim();
     if (work.over) return tokens;
     if (counted === null) this.#access.estimated();
     else this.#listener.accepted(counted, null);

@@ -7,6 +7,7 @@ import type { Classified } from "./answer/answer-class.ts";
 import { AnswerReader } from "./answer/answer-reader.ts";
 import { AttemptFailure } from "./attempt.ts";
 import { upstreamRequest } from "./dialect/request-body.ts";
+import type { HedgeTerms } from "./hedged-outcome.ts";
 import { prefixBlocks } from "./replica/prefix-blocks.ts";
 import { isOnline, type Visit } from "./replica/replica.ts";
 import type { UpstreamAccess } from "./upstream-access.ts";
@@ -33,10 +34,9 @@ export class Generation implements WorkRequest {
   readonly sequences: number;
   readonly blocks: readonly number[];
   readonly echo: string | null;
+  readonly hedge: HedgeTerms | null;
   readonly #parts: GenerationParts;
   #begun = false;
-  /** Of prompt and answer, once they are counted. */
-  #tokens = 0;
   /** Output tokens that were passed on. */
   #passed = 0;
 
@@ -51,6 +51,8 @@ export class Generation implements WorkRequest {
     const salt = parts.access.salt(parts.submission.owner);
     this.blocks = prefixBlocks(salt === null ? parts.upstreamModel : `${parts.upstreamModel}\n${salt}`, text);
     this.echo = echo && prompt.kind === "text" ? prompt.text : null;
+    const mayHedge = tier === "priority" && !(prompt.kind === "chat" && prompt.tools.length > 0);
+    this.hedge = isOnline(tier) ? { promptTokens: this.promptTokens, mayHedge } : null;
   }
 
   get begun(): boolean {
@@ -75,21 +77,22 @@ export class Generation implements WorkRequest {
       mostTokens: maxTokens ?? context,
       callId: () => access.callId(),
     });
+    let tokens = 0;
     for await (const list of work.events(visit, path, body)) {
       for (const event of list) {
         if (event.done) {
-          this.#finish(work, reader);
+          tokens = this.#finish(work, visit, reader);
           break;
         }
         const outputs = readable(() => reader.read(event.data));
-        if (outputs.length > 0 && !this.#begun && isOnline(this.tier))
-          replica.begun(access.clock.now() - sentAt, alone);
+        if (outputs.length === 0) continue;
+        visit.claim();
+        if (!this.#begun && isOnline(this.tier)) replica.begun(access.clock.now() - sentAt, alone);
         for (const output of outputs) this.#pass(work, output);
       }
     }
     // Some engines leave out the mark of the end.
-    if (!work.over) this.#finish(work, reader);
-    return this.#tokens;
+    return work.over ? tokens : this.#finish(work, visit, reader);
   }
 
   mayPreempt(): boolean {
@@ -112,12 +115,14 @@ export class Generation implements WorkRequest {
     return error.withParam(this.#parts.submission.prompt.kind === "chat" ? "messages" : "prompt");
   }
 
-  #finish(work: UpstreamWork, reader: AnswerReader): void {
+  /** Tokens of prompt and answer. */
+  #finish(work: UpstreamWork, visit: Visit, reader: AnswerReader): number {
     const { outputs, counted } = readable(() => reader.end());
-    this.#tokens = counted.completionTokens.reduce((sum, tokens) => sum + tokens, counted.promptTokens);
+    visit.claim();
     if (counted.estimated) this.#parts.access.estimated();
     for (const output of outputs) this.#pass(work, output);
     if (!work.over) work.end();
+    return counted.completionTokens.reduce((sum, tokens) => sum + tokens, counted.promptTokens);
   }
 
   /** From the first content on no other attempt is made. */

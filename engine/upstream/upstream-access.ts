@@ -19,11 +19,12 @@ import type { UpstreamConfig, UpstreamKind } from "./dialect/upstream-config.ts"
 import { RateCap } from "./rate/rate-cap.ts";
 import type { ReplicaLimits } from "./replica/concurrency-limit.ts";
 import { Gate } from "./replica/gate.ts";
+import { type HedgeResult, Hedging } from "./replica/hedging.ts";
 import { Placement } from "./replica/placement.ts";
 import { Replica } from "./replica/replica.ts";
 import { RetryBudget } from "./replica/retry-budget.ts";
 
-/** The end of a request at a replica: well, by its client, for an online request, or by a failure. */
+/** The end of a request at a replica: well, by its client or by its other attempt, for an online request, or by a failure. */
 export type Outcome = "ok" | "cancelled" | "preempted" | AnswerClass;
 
 /** Sink of what upstreams do; the server's metrics implement it. */
@@ -33,6 +34,8 @@ export interface UpstreamObserver {
   /** Output tokens of a preempted request are dropped. */
   dropped(upstream: string, tokens: number): void;
   retried(upstream: string, reason: AnswerClass): void;
+  /** A request with two attempts at once is over. */
+  hedged(upstream: string, result: HedgeResult): void;
   /** An answer's tokens were counted here, as the upstream's counts cannot be right. */
   estimated(upstream: string): void;
 }
@@ -58,6 +61,8 @@ export class UpstreamAccess {
   readonly gate: Gate;
   readonly rate: RateCap;
   readonly retries: RetryBudget;
+  /** Null where it is off. */
+  readonly hedging: Hedging | null;
   /** Called when a replica does not answer, or has no longer a model that it listed. */
   lookAgain: () => void = () => {};
   /** Sent with every request. */
@@ -81,6 +86,7 @@ export class UpstreamAccess {
     this.rate = new RateCap(config.rate, deps.clock);
     this.gate = new Gate(config.name, this.replicas, new Placement(deps.random), this.rate, () => this.#preempts);
     this.retries = new RetryBudget(deps.clock);
+    this.hedging = config.hedge ? new Hedging(deps.clock) : null;
     this.headers = config.apiKey === null ? {} : { authorization: `Bearer ${config.apiKey}` };
   }
 
@@ -159,6 +165,10 @@ export class UpstreamAccess {
 
   retried(reason: AnswerClass): void {
     this.#deps.observer.retried(this.config.name, reason);
+  }
+
+  hedged(result: HedgeResult): void {
+    this.#deps.observer.hedged(this.config.name, result);
   }
 
   estimated(): void {

@@ -5,6 +5,7 @@ import type { Classified } from "./answer/answer-class.ts";
 import type { UpstreamEvent } from "./answer/event-reader.ts";
 import { attemptEvents } from "./attempt.ts";
 import { attempts } from "./attempts.ts";
+import type { HedgeTerms } from "./hedged-outcome.ts";
 import type { Visit } from "./replica/replica.ts";
 import type { UpstreamAccess } from "./upstream-access.ts";
 
@@ -20,9 +21,11 @@ export interface WorkRequest {
   readonly blocks: readonly number[];
   /** The text of the prompt, where the client asked for it. */
   readonly echo: string | null;
+  /** Null for a request that has no first content before the whole. */
+  readonly hedge: HedgeTerms | null;
   /** True once the client may have seen a part of the answer: no other attempt is made then. */
   readonly begun: boolean;
-  /** One attempt, at the replica of the visit: reads the answer to its end, and resolves with its tokens and those of the prompt. Throws AttemptFailure. */
+  /** One attempt, at the replica of the visit: reads the answer to its end, and resolves with its tokens and those of the prompt. It claims the visit before it passes anything on. Throws AttemptFailure. */
   attempt(work: UpstreamWork, visit: Visit): Promise<number>;
   /** Its place is needed: true once nothing is left of what was passed on of its answer, and it may begin anew. */
   mayPreempt(): boolean;
@@ -68,6 +71,7 @@ export class UpstreamWork implements Ticket {
         tokens: request.promptTokens + request.answerTokens,
         sequences: request.sequences,
         blocks: request.blocks,
+        hedge: request.hedge,
         signal: this.#abort.signal,
         content: () => request.begun,
         attempt: async (visit) => {
@@ -95,8 +99,8 @@ export class UpstreamWork implements Ticket {
     this.#parts.ended(this);
   }
 
-  /** The events of the answer to a request that is sent to the replica of the visit; none after its preemption. */
-  async *events({ replica, preemption }: Visit, path: string, body: object): AsyncGenerator<readonly UpstreamEvent[]> {
+  /** The events of the answer to a request that is sent to the replica of the visit; none once it was taken back. */
+  async *events({ replica, withdrawn }: Visit, path: string, body: object): AsyncGenerator<readonly UpstreamEvent[]> {
     const { access, request } = this.#parts;
     const { firstEvent, silence, batchSilence } = access.config.timeouts;
     const marks = access.marks(request.tier);
@@ -105,15 +109,15 @@ export class UpstreamWork implements Ticket {
       url: `${replica.url}${path}`,
       headers: { ...access.headers, ...marks.headers },
       body: JSON.stringify({ ...body, ...marks.body }),
-      signal: AbortSignal.any([this.#abort.signal, preemption]),
+      signal: AbortSignal.any([this.#abort.signal, withdrawn]),
       answered: (header) => access.rate.answered(header),
       timeouts: { firstEvent, silence: request.tier === "batch" ? batchSilence : silence },
     });
     for await (const list of events) {
-      preemption.throwIfAborted();
+      withdrawn.throwIfAborted();
       yield list;
     }
-    preemption.throwIfAborted();
+    withdrawn.throwIfAborted();
   }
 
   /** Called within the entrance of another request, which is not to blame for a listener that throws. */

@@ -1,7 +1,7 @@
 import type { Tier } from "../protocol/request.ts";
 import { type Classified, CONSEQUENCES } from "./answer/answer-class.ts";
 import { AttemptFailure, isLost } from "./attempt.ts";
-import type { Visit } from "./replica/replica.ts";
+import type { Replica, Visit, Withdrawal } from "./replica/replica.ts";
 import type { UpstreamAccess } from "./upstream-access.ts";
 
 /** How one attempt at a replica has ended. */
@@ -9,8 +9,8 @@ export type VisitOutcome =
   | { kind: "ok" }
   /** By the signal: the client left, or the request is over for another reason. */
   | { kind: "cancelled" }
-  /** For an online request. It says nothing of the replica. */
-  | { kind: "preempted" }
+  /** Taken back. It says nothing of the replica. */
+  | { kind: Withdrawal }
   /** `lost`: the connection was refused or broke, so that the replica computes nothing for the request. */
   | { kind: "failed"; failed: Classified; lost: boolean };
 
@@ -22,7 +22,7 @@ export interface VisitParts {
   /** True once the client may have seen a part of the answer. */
   content: () => boolean;
   /** Called with the failure of each attempt. */
-  failed?: (failed: Classified) => void;
+  failed?: (failed: Classified, replica: Replica) => void;
   /** One attempt, at the replica of the visit; throws AttemptFailure. */
   attempt: (visit: Visit) => Promise<void>;
 }
@@ -41,9 +41,10 @@ export async function visitOutcome(visit: Visit, parts: VisitParts): Promise<Vis
       access.ended("cancelled");
       return { kind: "cancelled" };
     }
-    if (visit.preemption.aborted && (error instanceof AttemptFailure || error === visit.preemption.reason)) {
-      access.ended("preempted");
-      return { kind: "preempted" };
+    const { withdrawal, withdrawn } = visit;
+    if (withdrawal !== null && (error instanceof AttemptFailure || error === withdrawn.reason)) {
+      access.ended(withdrawal === "preempted" ? "preempted" : "cancelled");
+      return { kind: withdrawal };
     }
     if (error instanceof AttemptFailure) return failedOutcome(error, visit, parts);
     visit.leave("other", false);
@@ -59,6 +60,6 @@ function failedOutcome({ failure }: AttemptFailure, visit: Visit, parts: VisitPa
   const { breaker, limit } = CONSEQUENCES[failed.class];
   visit.leave(limit ? "busy" : "other", breaker, failed.retryAfterMs);
   access.failed(replica, failed, content());
-  parts.failed?.(failed);
+  parts.failed?.(failed, replica);
   return { kind: "failed", failed, lost: isLost(failure) };
 }

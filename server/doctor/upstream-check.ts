@@ -35,7 +35,7 @@ export async function checkUpstream(config: UpstreamConfig): Promise<UpstreamChe
     random: Math.random,
     randomId: randomUUID,
     log: SILENT,
-    observer: { ended: () => {}, retried: () => {}, estimated: () => {}, dropped: () => {} },
+    observer: { ended: () => {}, retried: () => {}, hedged: () => {}, estimated: () => {}, dropped: () => {} },
   });
   try {
     const lists = await Promise.all(access.replicas.map((replica) => listOf(replica, access)));

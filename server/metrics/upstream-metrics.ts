@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { type AnswerClass, CONSEQUENCES } from "../../engine/upstream/answer/answer-class.ts";
+import { HEDGE_RESULTS, type HedgeResult } from "../../engine/upstream/replica/hedging.ts";
 import type { Replica } from "../../engine/upstream/replica/replica.ts";
 import type { Upstream } from "../../engine/upstream/upstream.ts";
 import type { Outcome, UpstreamAccess, UpstreamObserver } from "../../engine/upstream/upstream-access.ts";
@@ -13,6 +14,7 @@ const CLASSES = Object.keys(CONSEQUENCES) as AnswerClass[];
 export class UpstreamMetrics implements UpstreamObserver, LedgerSink {
   readonly #requests: Counter<"upstream" | "status">;
   readonly #retries: Counter<"upstream" | "reason">;
+  readonly #hedged: Counter<"upstream" | "status">;
   readonly #estimated: Counter<"upstream">;
   readonly #dropped: Counter<"upstream">;
   readonly #charged: Counter<"upstream">;
@@ -25,7 +27,7 @@ export class UpstreamMetrics implements UpstreamObserver, LedgerSink {
     this.#registry = registry;
     this.#requests = new Counter({
       name: `${PREFIX}_requests_total`,
-      help: "Attempts at replicas that have ended, by outcome: ok, cancelled, preempted (for an online request), busy, gone, fault, ours (this server is refused), client",
+      help: "Attempts at replicas that have ended, by outcome: ok, cancelled (the client left, or the other attempt of a hedged request was first), preempted (for an online request), busy, gone, fault, ours (this server is refused), client",
       labelNames: ["upstream", "status"],
       registers,
     });
@@ -33,6 +35,12 @@ export class UpstreamMetrics implements UpstreamObserver, LedgerSink {
       name: `${PREFIX}_retries_total`,
       help: "Further attempts of requests of which the client had seen nothing, by the failure before",
       labelNames: ["upstream", "reason"],
+      registers,
+    });
+    this.#hedged = new Counter({
+      name: `${PREFIX}_hedged_total`,
+      help: "Hedged requests that have ended, by the attempt that had the first content: first, second, neither",
+      labelNames: ["upstream", "status"],
       registers,
     });
     this.#estimated = new Counter({
@@ -61,6 +69,10 @@ export class UpstreamMetrics implements UpstreamObserver, LedgerSink {
 
   retried(upstream: string, reason: AnswerClass): void {
     this.#retries.inc({ upstream, reason });
+  }
+
+  hedged(upstream: string, status: HedgeResult): void {
+    this.#hedged.inc({ upstream, status });
   }
 
   dropped(upstream: string, tokens: number): void {
@@ -165,6 +177,7 @@ export class UpstreamMetrics implements UpstreamObserver, LedgerSink {
   #begin(upstream: string): void {
     for (const status of ["ok", "cancelled", "preempted", ...CLASSES]) this.#requests.inc({ upstream, status }, 0);
     for (const reason of CLASSES) this.#retries.inc({ upstream, reason }, 0);
+    for (const status of HEDGE_RESULTS) this.#hedged.inc({ upstream, status }, 0);
     this.#estimated.inc({ upstream }, 0);
     this.#dropped.inc({ upstream }, 0);
     this.#charged.inc({ upstream }, 0);

@@ -49,6 +49,8 @@ export interface UpstreamConfig {
   sloItlMs: number;
   timeouts: UpstreamTimeouts;
   rate: RateConfig;
+  /** True: a request of tier priority that shows nothing for long is sent to a second replica too. */
+  hedge: boolean;
   /** `owner`: no owner uses a prefix that another one had computed, where the upstream can tell them apart. */
   cacheScope: CacheScope;
 }

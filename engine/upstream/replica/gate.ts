@@ -115,6 +115,24 @@ export class Gate {
     return visit;
   }
 
+  /**
+   * Lets an online request into a second replica beside its first one. Null where none is idle, or where flex and batch would wait
+   * for the rate: the second attempt takes nothing that another request needs.
+   */
+  enterBeside(
+    first: Replica,
+    { tier, tokens, sequences, blocks }: Pick<Entrance, "tier" | "tokens" | "sequences" | "blocks">,
+  ): Visit | null {
+    if (this.#rate.lowerWaitMs(tokens) > 0) return null;
+    const other = this.#choose(
+      { blocks, avoid: new Set() },
+      (replica) => replica !== first && replica.isIdle(sequences),
+    );
+    const visit = other?.enter(tier, tokens, false, sequences) ?? null;
+    if (visit !== null) visit.rate = this.#rate.takeLower(tokens);
+    return visit;
+  }
+
   /** Admits waiting requests, as far as there are places: called when a request leaves, and about every second. */
   pump(): void {
     this.#rate.pump();
@@ -148,28 +166,37 @@ export class Gate {
   }
 
   #tryEnter(entrance: Entrance): Visit | null {
-    const { tier, tokens, sequences, blocks, avoid } = entrance;
+    const { tier, tokens, sequences } = entrance;
     if (!isOnline(tier) && this.#rate.lowerWaitMs(tokens) > 0) return null;
     const candidates = this.#candidates();
     // Where no breaker admits, each of them tries one request at a time rather than refuse all.
     const last = candidates.length === 1 || !candidates.some(({ breaker }) => breaker.admits(false));
+    const admits = (replica: Replica) => candidates.includes(replica) && replica.admits(tier, last);
+    const visit = this.#choose(entrance, admits)?.enter(tier, tokens, last, sequences) ?? null;
+    if (visit === null) return null;
+    visit.mayPreempt = entrance.mayPreempt;
+    if (!isOnline(tier)) visit.rate = this.#rate.takeLower(tokens);
+    else if (this.#preempts()) visit.replica.makeRoom();
+    return visit;
+  }
+
+  /** Null where no replica admits the request. */
+  #choose(
+    { blocks, avoid }: Pick<Entrance, "blocks" | "avoid">,
+    admits: (replica: Replica) => boolean,
+  ): Replica | null {
     const seen = this.#replicas.map((replica) => ({
       replica,
       id: replica.url,
       weight: replica.weight,
-      healthy: candidates.includes(replica) && replica.admits(tier, last),
+      healthy: admits(replica),
       tried: avoid.has(replica.url),
       requests: replica.requests,
       tokens: replica.tokens,
       kvUsed: replica.load.kvUsed,
     }));
     if (!seen.some(({ healthy }) => healthy)) return null;
-    const visit = this.#placement.choose(seen, blocks)?.replica.replica.enter(tier, tokens, last, sequences) ?? null;
-    if (visit === null) return null;
-    visit.mayPreempt = entrance.mayPreempt;
-    if (!isOnline(tier)) visit.rate = this.#rate.takeLower(tokens);
-    else if (this.#preempts()) visit.replica.makeRoom();
-    return visit;
+    return this.#placement.choose(seen, blocks)?.replica.replica ?? null;
   }
 
   /** Healthy replicas whose breakers admit; all healthy ones where none does. */

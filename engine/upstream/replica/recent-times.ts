@@ -15,9 +15,9 @@ export class RecentTimes {
     this.#maxAgeMs = maxAgeMs;
   }
 
-  /** The number of kept durations, old ones included. */
+  /** The number of durations that count. */
   get count(): number {
-    return this.#times.length;
+    return this.#fresh().length;
   }
 
   add(ms: number): void {
@@ -26,11 +26,12 @@ export class RecentTimes {
 
   /** The smallest duration that a share `q`, 0 to 1, of the kept ones does not exceed; null where there is none. */
   quantile(q: number): number | null {
-    const oldest = this.#clock.now() - this.#maxAgeMs;
-    const sorted = this.#times
-      .filter(({ at }) => at >= oldest)
-      .map(({ ms }) => ms)
-      .sort((a, b) => a - b);
+    const sorted = this.#fresh().sort((a, b) => a - b);
     return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? null;
+  }
+
+  #fresh(): number[] {
+    const oldest = this.#clock.now() - this.#maxAgeMs;
+    return this.#times.filter(({ at }) => at >= oldest).map(({ ms }) => ms);
   }
 }

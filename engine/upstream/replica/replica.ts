@@ -105,6 +105,13 @@ export class Replica {
     return Math.max(1, this.limit.beside ? this.slots - 1 : this.slots);
   }
 
+  /** True where so many sequences would not wait, as far as is known: its latest report has no queue. */
+  isIdle(sequences: number): boolean {
+    const queueless = this.load.waiting === 0 && !this.limit.stale;
+    const slotFree = this.slots === null || this.sequences + sequences <= this.slots;
+    return this.healthy && this.breaker.state === "closed" && queueless && slotFree;
+  }
+
   /** True when `enter` would let a request in. */
   admits(tier: Tier, last: boolean): boolean {
     return this.breaker.admits(last) && (isOnline(tier) || (this.limit.free && this.sequences < this.#sharedSlots));
@@ -154,6 +161,9 @@ interface VisitParts {
   sequences: number;
 }
 
+/** Why a request is taken back from a replica: for an online request, or since its other attempt has the first content. */
+export type Withdrawal = "preempted" | "outrun";
+
 /** A request in flight at a replica; it is left exactly once, whatever becomes of it. */
 export class Visit {
   readonly replica: Replica;
@@ -161,8 +171,12 @@ export class Visit {
   rate: RateUse | null = null;
   /** Asked before it is preempted: true once nothing is left of what its answer began with, and it may be sent again. */
   mayPreempt: () => boolean = () => false;
+  /** Called once, with the first content of the answer. */
+  onClaim: () => void = () => {};
   readonly #parts: VisitParts;
-  readonly #preemption = new AbortController();
+  readonly #abort = new AbortController();
+  #withdrawal: Withdrawal | null = null;
+  #claimed = false;
   #left = false;
 
   constructor(replica: Replica, parts: VisitParts) {
@@ -183,15 +197,37 @@ export class Visit {
     return this.#parts.sequences;
   }
 
-  /** Aborts when the request is preempted: its connection is destroyed then, and nothing more of its answer counts. */
-  get preemption(): AbortSignal {
-    return this.#preemption.signal;
+  /** Aborts when the request is taken back: its connection is destroyed then, and nothing more of its answer counts. */
+  get withdrawn(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Null unless it was taken back. */
+  get withdrawal(): Withdrawal | null {
+    return this.#withdrawal;
+  }
+
+  /** Called before any part of the answer is passed on: the request goes on here alone. Throws where it was taken back. */
+  claim(): void {
+    this.withdrawn.throwIfAborted();
+    if (this.#claimed) return;
+    this.#claimed = true;
+    this.onClaim();
   }
 
   /** Its place is needed. False where it keeps it. */
   preempt(): boolean {
-    if (this.#left || !this.mayPreempt()) return false;
-    this.#preemption.abort();
+    return !this.#left && this.mayPreempt() && this.#withdraw("preempted");
+  }
+
+  /** Another attempt of the request has claimed it. False where this one had ended before. */
+  outrun(): boolean {
+    return !this.#left && this.#withdraw("outrun");
+  }
+
+  #withdraw(withdrawal: Withdrawal): true {
+    this.#withdrawal = withdrawal;
+    this.#abort.abort();
     this.leave("other", false);
     return true;
   }

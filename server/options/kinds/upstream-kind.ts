@@ -27,6 +27,7 @@ export interface UpstreamSetting {
   trusted: boolean;
   timeouts: UpstreamTimeouts;
   rate: RateConfig;
+  hedge: boolean;
 }
 
 const MOST_REPLICAS = 64;
@@ -109,6 +110,7 @@ const settings = z
         "has neither requestsPerMinute nor tokensPerMinute",
       )
       .default(NO_CAPS),
+    hedge: z.boolean().default(false),
   })
   .refine(
     ({ url, replicas }) => (url === undefined) !== (replicas === undefined),
@@ -158,7 +160,7 @@ export function upstreams(): Kind<UpstreamSetting[]> {
     metavar: "name=url",
     allowed:
       "name=url, with an http or https URL such as http://gpu-1:8000/v1; in the file a map of names to URLs, or to maps of " +
-      "url or replicas, kind, models, apiKeyEnv, apiKeyFile, priority, context, trusted, timeouts and rate",
+      "url or replicas, kind, models, apiKeyEnv, apiKeyFile, priority, context, trusted, timeouts, rate and hedge",
     schema: sources
       .transform((list, context) => list.map((source) => orIssues(one.safeParse(source), context)))
       .refine((list) => new Set(list.map((one) => one.name)).size === list.length, "two have the same name"),

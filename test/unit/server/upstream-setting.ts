@@ -16,7 +16,7 @@ export function upstreamSetting(
       apiKeyEnv: null,
       apiKeyFile: null,
     },
-    ...{ priority: "none", context: null, trusted: false, timeouts: DEFAULT_TIMEOUTS, rate: NO_CAPS },
+    ...{ priority: "none", context: null, trusted: false, timeouts: DEFAULT_TIMEOUTS, rate: NO_CAPS, hedge: false },
     ...more,
   };
 }

@@ -30,6 +30,7 @@ class Request {
       tokens: 1,
       sequences: 1,
       blocks: [],
+      hedge: null,
       signal: this.abort.signal,
       content: () => false,
     };
@@ -40,11 +41,11 @@ class Request {
     });
   }
 
-  #attempt({ preemption }: Visit): Promise<void> {
+  #attempt({ withdrawn }: Visit): Promise<void> {
     this.visits++;
     return new Promise((resolve, reject) => {
       const stop = (signal: AbortSignal) => signal.addEventListener("abort", () => reject(signal.reason));
-      stop(preemption);
+      stop(withdrawn);
       stop(this.abort.signal);
       this.finish = resolve;
     });
@@ -56,7 +57,7 @@ test("each request ends once, whatever is preempted, and none is attempted more 
   await fc.assert(
     fc.asyncProperty(slots, fc.array(event, { maxLength: 80 }), async (known, events) => {
       const clock = { ms: 0, now: () => clock.ms, epochMs: () => clock.ms };
-      const observer = { ended() {}, retried() {}, estimated() {}, dropped() {} };
+      const observer = { ended() {}, retried() {}, hedged() {}, estimated() {}, dropped() {} };
       const log = { debug() {}, info() {}, warn() {}, error() {} };
       const access = new UpstreamAccess(
         { ...CONFIG, kind: "llama-server", replicas: [{ url: "http://a/v1", weight: 1 }] },

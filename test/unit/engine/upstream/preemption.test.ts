@@ -173,7 +173,7 @@ test.each<[UpstreamConfig["kind"], Partial<UpstreamConfig>, boolean]>([
   ["nightshift", { priority: "service_tier" }, false],
   ["vllm", { priority: "vllm" }, true],
 ])("a queue at %s with %o has batch beyond the limit preempted: %s", async (kind, config, preempts) => {
-  const observer = { ended() {}, retried() {}, estimated() {}, dropped() {} };
+  const observer = { ended() {}, retried() {}, hedged() {}, estimated() {}, dropped() {} };
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   const clock = { now: () => 1000, epochMs: () => 1000 };
   const access = new UpstreamAccess(

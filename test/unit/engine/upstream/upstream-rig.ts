@@ -23,6 +23,7 @@ export const CONFIG: UpstreamConfig = {
   sloItlMs: 200,
   timeouts: { connect: 2000, firstEvent: 60_000, silence: 60_000, batchSilence: 60_000 },
   rate: NO_CAPS,
+  hedge: false,
   cacheScope: "global",
 };
 
@@ -39,7 +40,14 @@ export async function upstreamOf(
   config: Partial<UpstreamConfig> = {},
   parts: Partial<UpstreamParts> = {},
 ) {
-  const told = { outcomes: [] as string[], retried: [] as string[], estimated: 0, dropped: 0, log: [] as object[] };
+  const told = {
+    outcomes: [] as string[],
+    retried: [] as string[],
+    hedged: [] as string[],
+    estimated: 0,
+    dropped: 0,
+    log: [] as object[],
+  };
   const clock = { ms: 1000, now: () => clock.ms, epochMs: () => clock.ms };
   const engines = new Map<string, UpstreamEngine>();
   const note = (fields: object) => void told.log.push(fields);
@@ -53,6 +61,7 @@ export async function upstreamOf(
       observer: {
         ended: (_, outcome) => told.outcomes.push(outcome),
         retried: (_, reason) => told.retried.push(reason),
+        hedged: (_, result) => told.hedged.push(result),
         estimated: () => told.estimated++,
         dropped: (_, tokens) => {
           told.dropped += tokens;

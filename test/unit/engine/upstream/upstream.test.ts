@@ -115,7 +115,7 @@ describe("the models of an upstream", () => {
           clock: first.clock,
           random: () => 0,
           randomId: () => "",
-          observer: { ended() {}, retried() {}, estimated() {}, dropped() {} },
+          observer: { ended() {}, retried() {}, hedged() {}, estimated() {}, dropped() {} },
         },
         ...{ log: { debug() {}, info() {}, warn() {}, error() {} }, ...parts },
       },

@@ -8,6 +8,7 @@ const DEFAULTS = {
   ...{ kind: null, models: null, apiKeyEnv: null, apiKeyFile: null, priority: "none", context: null, trusted: false },
   timeouts: DEFAULT_TIMEOUTS,
   rate: NO_CAPS,
+  hedge: false,
 };
 const URL = "http://gpu-1:8000/v1";
 const even = (urls: string[]) => urls.map((url) => ({ url, weight: 1 }));

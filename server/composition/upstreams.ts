@@ -16,7 +16,10 @@ function checkNames(configs: readonly UpstreamConfig[], taken: (name: string) =>
   for (const { name: upstream, models } of configs) {
     for (const name of Object.keys(models ?? {})) {
       if (!taken(name) && !seen.has(name)) seen.add(name);
-      else throw new OptionsError(`The upstream '${upstream}' has a model '${name}', and another model has that name.`);
+      else
+        throw new OptionsError(
+          `The upstream '${upstream}' has a model '${name}', and another model has that name. A map of 'models' gives it another: { other-name: id-there }.`,
+        );
     }
   }
 }

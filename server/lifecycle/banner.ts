@@ -33,11 +33,11 @@ export function banner(content: BannerContent): string {
   lines.push(...labelled("Base URL", baseUrlLines(baseUrls(originOf(url), ollama))));
   lines.push(...labelled("Model", [...models.map(modelLine), ...onDemandLines(onDemand)]));
   if (models.length > 0) lines.push(`  Compute   ${[...new Set(models.map(computeLine))].join("; ")}`);
-  lines.push("", "Try it:", "");
   const [first] = models;
   const [unloaded] = onDemand;
-  if (first !== undefined) lines.push(`  ${curlLine(url, trial(first), keyVariable)}`, "");
-  else if (unloaded !== undefined) lines.push(`  ${curlLine(url, chatTrial(unloaded), keyVariable)}`, "");
+  if (first !== undefined) lines.push(...tried(curlLine(url, trial(first), keyVariable)));
+  else if (unloaded !== undefined) lines.push(...tried(curlLine(url, chatTrial(unloaded), keyVariable)));
+  else lines.push("  Model     none answers yet: the log says why, and `nightshift upstreams` shows upstreams", "");
   if (demo) {
     lines.push(
       "The demo model is a toy. To serve a real model:",
@@ -48,6 +48,10 @@ export function banner(content: BannerContent): string {
     );
   }
   return `${lines.join("\n")}\n`;
+}
+
+function tried(command: string): string[] {
+  return ["", "Try it:", "", `  ${command}`, ""];
 }
 
 /** The label is beside the first line. */

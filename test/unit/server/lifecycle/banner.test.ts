@@ -79,3 +79,9 @@ it("names ten models on demand, and counts the others", () => {
   expect(text).toContain("m9: loaded on its first request\n            and 2 more\n");
   expect(text).not.toContain("m10");
 });
+
+it("has no request to try where no model answers yet, and says where the reason is", () => {
+  const text = banner({ ...content, onDemand: [], models: [] });
+  expect(text).not.toContain("Try it");
+  expect(text).toContain("  Model     none answers yet: the log says why");
+});

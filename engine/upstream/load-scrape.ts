@@ -26,18 +26,20 @@ export class LoadScrape {
   async look(models: readonly string[], signal: AbortSignal): Promise<void> {
     if (this.#busy) return;
     this.#busy = true;
-    await this.#read(models, signal);
+    const reported = await this.#read(models, signal);
     this.#busy = false;
     const { load, limit, online, ttft } = this.#replica;
     const { sloTtftMs } = this.#access.config;
     const objectiveMs = sloTtftMs === "auto" ? this.#replica.objectiveMs : sloTtftMs;
-    limit.report({ waiting: load.waiting, online, onlineTtftMs: ttft.quantile(0.95), objectiveMs });
+    // A report that did not come has it go stale.
+    limit.report({ waiting: reported ? load.waiting : null, online, onlineTtftMs: ttft.quantile(0.95), objectiveMs });
   }
 
-  async #read(models: readonly string[], signal: AbortSignal): Promise<void> {
+  /** True where the replica told its load. */
+  async #read(models: readonly string[], signal: AbortSignal): Promise<boolean> {
     const { clock, dispatcher, headers, kind } = this.#access;
     const metrics = metricsOf(kind);
-    if (metrics === null || !this.#replica.healthy || clock.now() < this.#absentUntil) return;
+    if (metrics === null || !this.#replica.healthy || clock.now() < this.#absentUntil) return false;
     try {
       const answer = await request(`${replicaRoot(this.#replica.url)}/metrics`, {
         dispatcher,
@@ -48,7 +50,7 @@ export class LoadScrape {
         // A body that is destroyed unread is an uncaught error.
         await answer.body.dump();
         this.#absentUntil = clock.now() + ABSENT_MS;
-        return;
+        return false;
       }
       let text = "";
       const decoder = new TextDecoder();
@@ -57,8 +59,10 @@ export class LoadScrape {
         if (text.length > MAX_METRICS_BYTES) break;
       }
       this.#replica.reported(readLoad(metrics, text, models), clock.now());
+      return true;
     } catch {
       // Its list of models says whether it is there; the limit stops growing meanwhile.
+      return false;
     }
   }
 }

@@ -33,6 +33,7 @@ export class LoadScrape {
     const objectiveMs = sloTtftMs === "auto" ? this.#replica.objectiveMs : sloTtftMs;
     // A report that did not come has it go stale.
     limit.report({ waiting: reported ? load.waiting : null, online, onlineTtftMs: ttft.quantile(0.95), objectiveMs });
+    if (reported) this.#access.gate.reported(this.#replica);
   }
 
   /** True where the replica told its load. */

@@ -133,6 +133,11 @@ export class Gate {
     return visit;
   }
 
+  /** A replica has told its load. An online request that entered before the queue was seen may wait behind flex and batch there. */
+  reported(replica: Replica): void {
+    if (replica.holdsOnline && this.#preempts()) replica.makeRoom();
+  }
+
   /** Admits waiting requests, as far as there are places: called when a request leaves, and about every second. */
   pump(): void {
     this.#rate.pump();

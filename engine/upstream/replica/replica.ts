@@ -36,6 +36,8 @@ export class Replica {
   requests = 0;
   tokens = 0;
   online = 0;
+  /** Online requests in flight that have shown nothing. */
+  readonly unbegun = new Set<Visit>();
   /** The choices and inputs of the requests in flight: each takes a slot of its own. */
   sequences = 0;
   /** Sequences that it computes at once; null where it does not say. */
@@ -137,6 +139,11 @@ export class Replica {
     }
   }
 
+  /** True while online requests that have shown nothing may stand in the queue that it reports. */
+  get holdsOnline(): boolean {
+    return this.unbegun.size > 0 && (this.load.waiting ?? 0) > 0 && !this.limit.stale;
+  }
+
   /** Lets a request in; null where the breaker, or for flex and batch the limit, has no room now. */
   enter(tier: Tier, tokens: number, last: boolean, sequences = 1): Visit | null {
     if (!this.admits(tier, last)) return null;
@@ -186,7 +193,7 @@ export class Visit {
     replica.tokens += parts.tokens;
     replica.sequences += parts.sequences;
     if (isOnline(parts.tier)) replica.online++;
-    else replica.lower.add(this);
+    (isOnline(parts.tier) ? replica.unbegun : replica.lower).add(this);
   }
 
   get tier(): Tier {
@@ -212,6 +219,7 @@ export class Visit {
     this.withdrawn.throwIfAborted();
     if (this.#claimed) return;
     this.#claimed = true;
+    this.replica.unbegun.delete(this);
     this.onClaim();
   }
 
@@ -242,7 +250,8 @@ export class Visit {
     replica.tokens -= tokens;
     replica.sequences -= sequences;
     if (isOnline(tier)) replica.online--;
-    else replica.lower.delete(this);
+    replica.lower.delete(this);
+    replica.unbegun.delete(this);
     passage.end(failed ? "failure" : ending === "clean" ? "success" : "neutral");
     place?.end(ending, retryAfterMs);
     replica.onLeave();

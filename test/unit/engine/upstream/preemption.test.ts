@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import type { Tier } from "../../../../engine/protocol/request.ts";
 import { UPSTREAM_KINDS, type UpstreamConfig } from "../../../../engine/upstream/dialect/upstream-config.ts";
+import type { Replica } from "../../../../engine/upstream/replica/replica.ts";
 import { UpstreamAccess } from "../../../../engine/upstream/upstream-access.ts";
 import type { FakeUpstream } from "../../../upstream/fake-upstream.ts";
 import { CHAT, CONFIG, chat, fake, outcomeOf, run, upstreamOf } from "./upstream-rig.ts";
@@ -163,6 +164,39 @@ describe("flex and batch at a replica whose slots are known", () => {
     access.gate.pump();
     await expect.poll(() => box.inFlight).toBe(SLOTS);
   });
+});
+
+test("an online request that met a queue of batch unseen has it preempted with the next report", async () => {
+  const engineSlots = 5;
+  const upstream = await fake({ slots: engineSlots });
+  upstream.script = ({ body }) => (JSON.stringify(body).includes("wait ") ? { kind: "stall", after: 1 } : null);
+  const { engine, access, told } = await upstreamOf([upstream]);
+  const replica = access.replicas[0]!;
+  for (let nth = 0; nth < engineSlots; nth++) await run(engine, chat(`wait ${nth}`, { tier: "batch" })).begun;
+  // The engine tells no slots, and its last report has no queue.
+  await expect.poll(() => replica.load.waiting, { timeout: 5000 }).toBe(0);
+  expect(await outcomeOf(engine, chat("now"))).toBe("now");
+  expect(told.outcomes.filter((outcome) => outcome === "preempted")).toHaveLength(engineSlots - 2);
+  expect(replica.unbegun.size).toBe(0);
+});
+
+test.each<[string, (replica: Replica) => void, boolean]>([
+  ["waits", () => {}, true],
+  ["has begun", ({ unbegun }) => [...unbegun][0]!.claim(), false],
+  ["has left", ({ unbegun }) => [...unbegun][0]!.leave("other", false), false],
+])("a report of a queue while the online request %s has batch preempted: %s", async (_, change, preempts) => {
+  const { access } = await upstreamOf([await fake()]);
+  const replica = access.replicas[0]!;
+  const entrance = { tokens: 1, sequences: 1, blocks: [], avoid: new Set<string>(), preempted: false };
+  const { signal } = new AbortController();
+  for (let nth = 0; nth < 5; nth++) {
+    await access.gate.enter({ ...entrance, tier: "batch", mayPreempt: () => true }, signal);
+  }
+  await access.gate.enter({ ...entrance, tier: "default", mayPreempt: () => false }, signal);
+  change(replica);
+  replica.reported({ running: 5, waiting: 1, kvUsed: null, generatedTokens: null }, 1000);
+  access.gate.reported(replica);
+  expect(replica.lower.size).toBe(preempts ? 2 : 5);
 });
 
 test.each<[UpstreamConfig["kind"], Partial<UpstreamConfig>, boolean]>([

@@ -30,8 +30,16 @@ describe("series of an upstream", () => {
     const { read } = await start(1);
     expect(await read("requests_total", { status: "ours" })).toBe(0);
     expect(await read("retries_total", { reason: "busy" })).toBe(0);
+    expect(await read("hedged_total", { status: "neither" })).toBe(0);
     expect(await read("usage_estimated_total")).toBe(0);
     expect(await read("charged_tokens_total")).toBe(0);
+  });
+
+  it("count hedged requests by the attempt that won", async () => {
+    const { metrics, read } = await start(1);
+    metrics.hedged("gpu", "second");
+    expect(await read("hedged_total", { status: "second" })).toBe(1);
+    expect(await read("hedged_total", { status: "first" })).toBe(0);
   });
 
   it("count the tokens that the ledger charges for its models alone", async () => {

@@ -86,6 +86,11 @@ describe("upstreams", () => {
       { a: { url: "http://a", rate: { requestsPerMinute: 500 } } },
       [{ name: "a", replicas: even(["http://a/v1"]), rate: { requestsPerMinute: 500, tokensPerMinute: null } }],
     ],
+    [
+      "a second attempt",
+      { a: { replicas: ["http://a", "http://b"], hedge: true } },
+      [{ name: "a", replicas: even(["http://a/v1", "http://b/v1"]), hedge: true }],
+    ],
     ["none", [], []],
   ])("are read of %s", (_, value, settings) => {
     expect(schema.parse(value)).toEqual(settings.map((one) => ({ ...DEFAULTS, ...one })));
@@ -122,6 +127,7 @@ describe("upstreams", () => {
     ["a timeout of nothing", { a: { url: "http://a", timeouts: { connect: 0 } } }, "must be seconds from 0.1 to 60"],
     ["a longer timeout", { a: { url: "http://a", timeouts: { silence: "2h" } } }, "must be seconds from 0.1 to 3,600"],
     ["an unknown timeout", { a: { url: "http://a", timeouts: { total: 1 } } }, "total"],
+    ["a second attempt of a number", { a: { url: "http://a", hedge: 1 } }, "hedge"],
     ["a rate of nothing", { a: { url: "http://a", rate: { tokensPerMinute: 0 } } }, "tokensPerMinute"],
     ["an empty rate", { a: { url: "http://a", rate: {} } }, "has neither requestsPerMinute nor"],
     ["a rate of half a request", { a: { url: "http://a", rate: { requestsPerMinute: 0.5 } } }, "requestsPerMinute"],

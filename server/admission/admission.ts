@@ -146,9 +146,8 @@ export class Admission {
     if (queued.tier === "flex") {
       const { waitingFlex } = ready.load;
       waitingFlex.add(request);
-      const leave = () => waitingFlex.delete(request);
-      void request.running.then(leave);
-      void request.outcome.then(leave);
+      request.watch((running) => (running ? waitingFlex.delete(request) : waitingFlex.add(request)));
+      void request.outcome.then(() => waitingFlex.delete(request));
     }
     return await outcomeWithin(request, {
       timeoutMs: queued.startTimeoutMs,

@@ -4,8 +4,8 @@ import type { ApiError } from "../../openapi/api-error.ts";
 export interface InFlight<Outcome> {
   /** Never rejects. */
   readonly outcome: Promise<Outcome>;
-  /** Resolves when the request starts; never for a request that ends before. */
-  readonly running: Promise<void>;
+  /** Calls it when the request starts, at once where it has; and with false when it starts over and waits again. */
+  watch(runs: (running: boolean) => void): void;
   failed(error: ApiError): void;
 }
 
@@ -18,14 +18,18 @@ export interface StartTimeout {
   error: (timeoutMs: number) => ApiError;
 }
 
-/** The outcome of a request, which fails where it has not started within its timeout. */
+/** The outcome of a request, which fails where it has not started within its timeout, nor again after it was preempted. */
 export async function outcomeWithin<Outcome>(
   request: InFlight<Outcome>,
   { timeoutMs, waitedMs, error }: StartTimeout,
 ): Promise<Outcome> {
   if (timeoutMs === null) return request.outcome;
-  const timer = setTimeout(() => request.failed(error(timeoutMs)), Math.max(0, timeoutMs - waitedMs));
-  void request.running.then(() => clearTimeout(timer));
+  const failLater = (ms: number) => setTimeout(() => request.failed(error(timeoutMs)), Math.max(0, ms));
+  let timer = failLater(timeoutMs - waitedMs);
+  request.watch((running) => {
+    clearTimeout(timer);
+    if (!running) timer = failLater(timeoutMs);
+  });
   const outcome = await request.outcome;
   clearTimeout(timer);
   return outcome;

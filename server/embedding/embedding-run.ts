@@ -36,8 +36,6 @@ export interface EmbeddingRunParts {
 export class EmbeddingRun implements EmbeddingListener {
   /** Settles once; never rejects. */
   readonly outcome: Promise<EmbeddingOutcome>;
-  /** Resolves when its first input starts; never for a request that ends before. */
-  readonly running: Promise<void>;
   readonly #parts: EmbeddingRunParts;
   readonly #vectors: Float32Array[];
   readonly #ticket: Ticket;
@@ -47,7 +45,7 @@ export class EmbeddingRun implements EmbeddingListener {
   #promptTokens = 0;
   #estimated = false;
   #settle: (outcome: EmbeddingOutcome) => void = () => {};
-  #run: () => void = () => {};
+  readonly #watchers: ((running: boolean) => void)[] = [];
 
   constructor(parts: EmbeddingRunParts) {
     const { submission, ready } = parts;
@@ -57,13 +55,15 @@ export class EmbeddingRun implements EmbeddingListener {
     this.outcome = new Promise((resolve) => {
       this.#settle = resolve;
     });
-    this.running = new Promise((resolve) => {
-      this.#run = resolve;
-    });
     // Embeddings occupy no sequence.
     this.#entry = { tier: submission.tier, owner: submission.owner, sequences: 0 };
     ready.load.arrive(this.#entry);
     this.#ticket = ready.model.engine.embed(submission, this);
+  }
+
+  watch(runs: (running: boolean) => void): void {
+    this.#watchers.push(runs);
+    if (this.#phase === "running") runs(true);
   }
 
   accepted(promptTokens: number, _promptText: string | null, estimated = false): void {
@@ -77,11 +77,10 @@ export class EmbeddingRun implements EmbeddingListener {
   started(): void {
     if (this.#phase !== "waiting") return;
     this.#phase = "running";
-    const { ready, meter, clock, arrivedAt, runs } = this.#parts;
+    const { ready, meter, clock, arrivedAt } = this.#parts;
     ready.load.start(this.#entry);
     meter.queueTime(clock.now() - arrivedAt);
-    this.#run();
-    runs?.(true);
+    this.#setRunning(true);
   }
 
   vector(index: number, vector: Float32Array): void {
@@ -101,11 +100,13 @@ export class EmbeddingRun implements EmbeddingListener {
 
   /** No part of its answer was sent before its end. */
   mayRestart(interruption: Interruption): boolean {
-    const { diesWithEngine, ready, runs } = this.#parts;
+    const { diesWithEngine, ready } = this.#parts;
     if (this.#phase === "ended" || (diesWithEngine && interruption === "died")) return false;
-    if (this.#phase === "running") ready.load.restart(this.#entry);
+    if (this.#phase === "running") {
+      ready.load.restart(this.#entry);
+      this.#setRunning(false);
+    }
     this.#phase = "waiting";
-    runs?.(false);
     this.#missing = this.#vectors.length;
     return true;
   }
@@ -126,6 +127,11 @@ export class EmbeddingRun implements EmbeddingListener {
     this.#phase = "ended";
     meter.promptTokens(this.#promptTokens);
     this.#settle(outcome);
+  }
+
+  #setRunning(running: boolean): void {
+    this.#parts.runs?.(running);
+    for (const watcher of this.#watchers) watcher(running);
   }
 
   #load(tokens: number): void {

@@ -58,9 +58,6 @@ export interface RequestRunParts {
 export class RequestRun implements PromptRunOwner {
   /** Settles once: the request completed, failed or was cancelled. Never rejects. */
   readonly outcome: Promise<RunOutcome>;
-  /** Resolves when the first sequence starts, before `outcome` does; never for a request that ends before. */
-  readonly running: Promise<void>;
-
   readonly #parts: RequestRunParts;
   readonly #prompts: PromptRun[];
   readonly #accepted = new Set<PromptRun>();
@@ -72,8 +69,8 @@ export class RequestRun implements PromptRunOwner {
   #startedAt: number | null = null;
   #firstTokenAt: number | null = null;
   #runs = false;
+  readonly #watchers: ((running: boolean) => void)[] = [];
   #settle: ((outcome: RunOutcome) => void) | null = null;
-  #run: () => void = () => {};
 
   /** Submits at once. */
   constructor(parts: RequestRunParts) {
@@ -82,9 +79,6 @@ export class RequestRun implements PromptRunOwner {
     this.#unfinished = submissions.length;
     this.outcome = new Promise((resolve) => {
       this.#settle = resolve;
-    });
-    this.running = new Promise((resolve) => {
-      this.#run = resolve;
     });
     let firstChoice = 0;
     this.#prompts = submissions.map((submission) => {
@@ -98,6 +92,11 @@ export class RequestRun implements PromptRunOwner {
   cancel(): void {
     for (const prompt of this.#prompts) prompt.cancel();
     this.#end({ status: "cancelled", usage: this.#usage(), estimated: this.#estimated });
+  }
+
+  watch(runs: (running: boolean) => void): void {
+    this.#watchers.push(runs);
+    if (this.#runs) runs(true);
   }
 
   accepted(prompt: PromptRun): void {
@@ -119,7 +118,6 @@ export class RequestRun implements PromptRunOwner {
     this.#setRunning(true);
     if (this.#startedAt !== null) return;
     this.#startedAt = Math.max(arrivedAt, clock.now() - agoMs);
-    this.#run();
     if (this.#parts.before == null) meter.queueTime(this.#startedAt - arrivedAt);
   }
 
@@ -161,6 +159,7 @@ export class RequestRun implements PromptRunOwner {
     if (this.#runs === running) return;
     this.#runs = running;
     this.#parts.runs?.(running);
+    for (const watcher of this.#watchers) watcher(running);
   }
 
   #echo({ promptText, firstChoice, n }: PromptRun): void {

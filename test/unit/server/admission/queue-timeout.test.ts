@@ -29,6 +29,21 @@ test("embeddings not started within --queue-timeout-ms are a 503", async () => {
   expect(server.engine.readings[0]!.cancelled).toBe(true);
 });
 
+test("a request that was preempted and has not started again in time is refused", async () => {
+  server = await startTestServer({ flexWaitMs: 20_000 });
+  await fetch(`${server.url}/health`);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const submitted = server.engine.next();
+  const answer = server.post("/v1/chat/completions", { ...CHAT, service_tier: "flex" });
+  const request = await submitted;
+  request.begin();
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(request.listener.mayRestart("preempted")).toBe(true);
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect((await answer).status).toBe(429);
+  expect(request.cancelled).toBe(true);
+});
+
 test("a request that has started continues after --queue-timeout-ms", async () => {
   server = await startTestServer({ queueTimeoutMs: 20_000 });
   // fetch() keeps a timer of its own from its first use on, which has to be a real one.

@@ -95,7 +95,7 @@ test("the command prints models and replicas as tables", () => {
   const text = upstreamsText([UPSTREAM]);
   expect(text).toMatch(/^Upstream 'gpu' \(vllm\)$/m);
   expect(text).toMatch(/^chat {3}org\/m {5}ready {3}32,768$/m);
-  expect(text).toMatch(/^http:\/\/a:8000\/v1 +up +3 +12 +16 +15 +2 +41 % +1 s ago$/m);
+  expect(text).toMatch(/^http:\/\/a:8000\/v1 +up +1 +3 +12 +16 +15 +2 +41 % +1 s ago$/m);
   expect(text).not.toContain("Last errors");
 });
 

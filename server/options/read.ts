@@ -79,8 +79,8 @@ function split(values: string): string[] {
 function parse<T>(kind: Kind<T>, schema: z.ZodType<T>, { source, value }: Setting): T {
   const result = z.safeParse(schema, value);
   if (result.success) return result.data;
-  // The reason stands first where it has a place: what is allowed may be long.
-  if (kind.nested && result.error.issues.every(({ path }) => path.length > 0))
+  // The reason stands first where it has a place in the file: what is allowed may be long.
+  if (kind.nested && typeof value === "object" && result.error.issues.every(({ path }) => path.length > 0))
     throw new OptionsError(`${source.replace(/,$/, "")}: ${places(result.error)}. It must be ${kind.allowed}.`);
   if (kind.nested) throw new OptionsError(`${source} must be ${kind.allowed}: ${places(result.error)}.`);
   const shown = typeof value === "string" ? value : JSON.stringify(value);

@@ -28,7 +28,7 @@ const PROMPTS = Array.from({ length: 6 }, (_, i) => [...SHARED, 50 + i, 60 + i])
 
 test("prompts that start with cached prefixes get the answers of prompts that are computed anew", async () => {
   const target = await connect("nightshift", new URL(`${server.origin}/v1/`), "full", true);
-  const counts = await compareReuse(target, { models: Object.keys(KINDS), requests: 48, clients: 6, seed: 7 });
+  const counts = await compareReuse(target, { models: Object.keys(KINDS), requests: 80, clients: 6, seed: 7 });
   for (const { answers, cachedTokens, promptTokens, mismatches } of counts) {
     expect(mismatches).toEqual([]);
     expect(answers).toBeGreaterThan(5);

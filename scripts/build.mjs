@@ -1,6 +1,6 @@
 // npm run build: bundles each program into dist/, at the path of its source. Loading some three hundred modules one by
 // one takes half a second of a server's start; loading a few bundles takes a fraction of that.
-import { readdirSync, rmSync } from "node:fs";
+import { chmodSync, readdirSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
@@ -42,6 +42,8 @@ const { output } = await bundle.write({
   chunkFileNames: "chunks/[name].js",
   sourcemap: true,
 });
+// npx in a checkout runs it as a program.
+chmodSync(join(root, "dist/server/cli.js"), 0o755);
 const written = new Set(output.map(({ fileName }) => join("dist", fileName)));
 // A running server may still import from dist, so it is not emptied first; only files that this build did not write are
 // removed.

@@ -25,7 +25,10 @@ export interface WorkRequest {
   readonly hedge: HedgeTerms | null;
   /** True once the client may have seen a part of the answer: no other attempt is made then. */
   readonly begun: boolean;
-  /** One attempt, at the replica of the visit: reads the answer to its end, and resolves with its tokens and those of the prompt. It claims the visit before it passes anything on. Throws AttemptFailure. */
+  /**
+   * One attempt, at the replica of the visit: reads the answer to its end, and resolves with its tokens and those of the prompt. It
+   * claims the visit before it passes anything on. Throws AttemptFailure.
+   */
   attempt(work: UpstreamWork, visit: Visit): Promise<number>;
   /** Its place is needed: true once nothing is left of what was passed on of its answer, and it may begin anew. */
   mayPreempt(): boolean;

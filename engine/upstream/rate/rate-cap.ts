@@ -31,8 +31,8 @@ interface Waiter {
 const UNCAPPED: RateUse = { settle: () => {}, undo: () => {} };
 
 /**
- * The caps of an upstream on requests and tokens per minute, as hosted APIs have them. Online requests are sent in their order as soon as
- * the caps allow. Flex and batch get what is left, and nothing while online requests wait or the upstream reports that
+ * The caps of an upstream on requests and tokens per minute, as hosted APIs have them. Online requests are sent in their order as
+ * soon as the caps allow. Flex and batch get what is left, and nothing while online requests wait or the upstream reports that
  * little is left. Tokens are reserved by their estimate, and corrected when they are counted.
  */
 export class RateCap {

@@ -21,10 +21,10 @@ The metrics of \`GET /metrics\`, in the text format of Prometheus. This page is 
 \`npx vitest run test/deploy -u\` after a build. Alerts, and the actions after them, are in
 [observability.md](observability.md).
 
-Labels are \`model\`, \`endpoint\`, \`tier\`, \`status\`, \`upstream\`, \`route\` and \`reason\`, with values from configuration, names of model files and fixed lists alone, so nothing
-that a client sends adds a series. A histogram named \`x\` is served as \`x_bucket\`, \`x_sum\` and \`x_count\`. A gauge
-without a value (an ETA without a batch, a GPU without \`nvidia-smi\`, the memory of an engine that has ended, a price that is
-not set, the load of an upstream that does not tell it) is absent.
+Labels are \`model\`, \`endpoint\`, \`tier\`, \`status\`, \`upstream\`, \`route\` and \`reason\`, with values from configuration, names of
+model files and fixed lists alone, so nothing that a client sends adds a series. A histogram named \`x\` is served as
+\`x_bucket\`, \`x_sum\` and \`x_count\`. A gauge without a value (an ETA without a batch, a GPU without \`nvidia-smi\`, the memory
+of an engine that has ended, a price that is not set, the load of an upstream that does not tell it) is absent.
 
 ${table(all.filter((metric) => !ofProcess(metric)))}
 
